@@ -1,0 +1,198 @@
+// Package coord is the data layer: one thin typed method per SQL function, a file per noun. It is the only room that
+// knows SQL. Methods return client structs or *fault.Error; a lost race is a result, never an error. An outage is
+// always client.CodeUnavailable: no method answers "nothing" when it cannot tell.
+package coord
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/agent-coordinator/agent-coordinator/internal/ident"
+)
+
+// Store calls the coordinator's SQL functions through a pool.
+type Store struct {
+	pool  *pgxpool.Pool
+	cache identCache
+	waker Waker
+}
+
+// Waker is told, after a change committed, which topics have news (see internal/dispatch). A topic may repeat: each
+// mention wakes one waiter.
+type Waker interface{ Wake(topics []string) }
+
+// WakeTo sets who is told of changes; without it nobody waits in this process.
+func (s *Store) WakeTo(w Waker) { s.waker = w }
+
+// New returns a store over pool, which it does not own.
+func New(pool *pgxpool.Pool) *Store { return &Store{pool: pool, cache: newIdentCache()} }
+
+// Open connects a pool with the settings every process uses. maxConns ≤ 0 takes 12. Port 6543 (a transaction pooler)
+// switches to descriptions cached per connection instead of named statements.
+func Open(ctx context.Context, dsn string, maxConns int32) (*pgxpool.Pool, error) {
+	cfg, err := pgxpool.ParseConfig(dsn)
+	if err != nil {
+		return nil, fmt.Errorf("database URL: %w", err)
+	}
+	if maxConns <= 0 {
+		maxConns = 12
+	}
+	cfg.MaxConns = maxConns
+	cfg.MaxConnIdleTime = 5 * time.Minute
+	cfg.ConnConfig.ConnectTimeout = 5 * time.Second
+	if cfg.ConnConfig.Port == 6543 {
+		cfg.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
+	} else {
+		cfg.ConnConfig.RuntimeParams["application_name"] = "agent-coordinator"
+		cfg.ConnConfig.RuntimeParams["statement_timeout"] = "15000"
+		cfg.ConnConfig.RuntimeParams["idle_in_transaction_session_timeout"] = "30000"
+	}
+	pool, err := pgxpool.NewWithConfig(ctx, cfg)
+	if err != nil {
+		return nil, fmt.Errorf("open pool: %w", err)
+	}
+	return pool, nil
+}
+
+// Pool returns the pool, for the notification listener and the tests.
+func (s *Store) Pool() *pgxpool.Pool { return s.pool }
+
+type txKey struct{}
+
+// unit is the transaction a context carries, with the wake-ups owed once it commits.
+type unit struct {
+	pgx.Tx
+	wake []string
+}
+
+// wake tells the waker, at once or, inside InTx, after the commit.
+func (s *Store) wake(ctx context.Context, topics []string) {
+	if len(topics) == 0 || s.waker == nil {
+		return
+	}
+	if u, ok := ctx.Value(txKey{}).(*unit); ok {
+		u.wake = append(u.wake, topics...)
+		return
+	}
+	s.waker.Wake(topics)
+}
+
+type querier interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+}
+
+// q is the transaction that the context carries, else the pool.
+func (s *Store) q(ctx context.Context) querier {
+	if tx, ok := ctx.Value(txKey{}).(*unit); ok {
+		return tx
+	}
+	return s.pool
+}
+
+// InTx runs fn in one transaction; store methods called with fn's context take part in it. It commits when fn
+// returns nil. A nested call joins the outer transaction.
+func (s *Store) InTx(ctx context.Context, fn func(ctx context.Context) error) error {
+	if _, ok := ctx.Value(txKey{}).(*unit); ok {
+		return fn(ctx)
+	}
+	tx, err := s.pool.Begin(ctx)
+	if err != nil {
+		return mapErr(err)
+	}
+	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }()
+	u := &unit{Tx: tx}
+	if err := fn(context.WithValue(ctx, txKey{}, u)); err != nil {
+		return err
+	}
+	if err := tx.Commit(ctx); err != nil {
+		return mapErr(err)
+	}
+	s.wake(ctx, u.wake)
+	return nil
+}
+
+// reply runs a query that answers one jsonb value and decodes it into T. SQL null leaves T's zero value.
+func reply[T any](ctx context.Context, s *Store, sql string, args ...any) (T, error) {
+	var out T
+	raw, err := one[[]byte](ctx, s, sql, args...)
+	if err != nil || raw == nil {
+		return out, err
+	}
+	if err := json.Unmarshal(raw, &out); err != nil {
+		return out, fmt.Errorf("decode reply of %.40q: %w", sql, err)
+	}
+	return out, nil
+}
+
+// one runs a query that answers exactly one column of exactly one row. The row is only trusted once the statement
+// ended: a function's row arrives before its commit.
+func one[T any](ctx context.Context, s *Store, sql string, args ...any) (T, error) {
+	var zero T
+	rows, err := s.q(ctx).Query(ctx, sql, args...)
+	if err != nil {
+		return zero, mapErr(err)
+	}
+	v, err := pgx.CollectExactlyOneRow(rows, pgx.RowTo[T])
+	return v, mapErr(err)
+}
+
+// list runs a query and maps each row by column name onto T.
+func list[T any](ctx context.Context, s *Store, sql string, args ...any) ([]T, error) {
+	rows, err := s.q(ctx).Query(ctx, sql, args...)
+	if err != nil {
+		return nil, mapErr(err)
+	}
+	out, err := pgx.CollectRows(rows, pgx.RowToStructByName[T])
+	return out, mapErr(err)
+}
+
+// exec runs a query for its effect.
+func exec(ctx context.Context, s *Store, sql string, args ...any) error {
+	rows, err := s.q(ctx).Query(ctx, sql, args...)
+	if err != nil {
+		return mapErr(err)
+	}
+	rows.Close()
+	return mapErr(rows.Err())
+}
+
+// Once implements op.Once: see there.
+func (s *Store) Once(ctx context.Context, c ident.Caller, operation string, hash []byte,
+	run func(ctx context.Context) (json.RawMessage, error),
+) (out json.RawMessage, replayed bool, err error) {
+	err = s.InTx(ctx, func(ctx context.Context) error {
+		who := c.Agent
+		if who == "" {
+			who = c.By
+		}
+		out, err = one[[]byte](ctx, s, `select coord.once_begin($1, $2, $3, $4, $5)`, c.ProjectID, who, operation, c.RequestKey, hash)
+		if err != nil {
+			return err
+		}
+		if out != nil {
+			replayed = true
+			return nil
+		}
+		if out, err = run(ctx); err != nil {
+			return err
+		}
+		return exec(ctx, s, `select coord.once_end($1, $2, $3, $4, $5)`, c.ProjectID, who, operation, c.RequestKey, []byte(out))
+	})
+	return out, replayed, err
+}
+
+// Ping reports whether the database answers.
+func (s *Store) Ping(ctx context.Context) error {
+	if err := s.pool.Ping(ctx); err != nil {
+		return mapErr(err)
+	}
+	return nil
+}
+
+var errNoRows = errors.New("no row")

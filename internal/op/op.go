@@ -1,0 +1,147 @@
+// Package op declares operations once and runs them the same way for every door.
+//
+// An Op is a typed declaration: name, text, routes, scope, input and output structs, and the function that does it.
+// Register turns it into a Def: schemas, validation and a type-erased call. Pipeline.Call is the only way to run one:
+// identity, scope, deadline, idempotency, metrics and the log line happen there, whatever the door.
+// The package knows no noun. A bad declaration panics at start.
+package op
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/agent-coordinator/agent-coordinator/internal/ident"
+)
+
+// Profile says in which MCP tool profile a tool is listed.
+type Profile int
+
+// Core tools are always listed; Full ones under COORD_TOOL_PROFILE=full; NoTool is not offered over MCP.
+const (
+	NoTool Profile = iota
+	Core
+	Full
+)
+
+// Tool is an operation's face over MCP. Text replaces Op.Text there when set (the byte budget is tight).
+type Tool struct {
+	Profile     Profile
+	Text        string
+	ReadOnly    bool
+	Idempotent  bool
+	Destructive bool
+}
+
+// Route is one HTTP spelling of an operation, in gin's pattern syntax (":id", "*path").
+type Route struct{ Method, Path string }
+
+// Op declares one operation. In and Out are structs of package client.
+type Op[In, Out any] struct {
+	Name    string // verb_noun, the tool's name and the operation id
+	Title   string
+	Text    string  // what it does, when to use it, what comes back
+	Routes  []Route // the first is canonical; the others are old spellings
+	Scope   ident.Scope
+	Acts    bool              // acts for an agent: agent_id is needed, a session is opened
+	Tool    Tool              // zero: no tool
+	CLI     string            // "lock acquire": words of the coordctl command; empty: derived from Name
+	Aliases map[string]string // old field spelling → field
+	Timeout time.Duration     // default 10 s; wait_seconds, when the input has it, is added
+	// Waits marks operations that may block on wait_seconds: Do then applies the request key itself, per attempt.
+	Waits bool
+	// RefuseEmpty makes an empty HTTP body 422 even when nothing is required (probes must not claim work).
+	RefuseEmpty bool
+	Do          func(ctx context.Context, c ident.Caller, in In) (Out, error)
+}
+
+// Def is a registered operation, its types erased.
+type Def struct {
+	Name, Title, Text, CLI string
+	Routes                 []Route
+	Scope                  ident.Scope
+	Acts, Waits            bool
+	RefuseEmpty            bool
+	Tool                   Tool
+	Timeout                time.Duration
+	Aliases                map[string]string
+	In, Out                *huma.Schema // without identity members; nested structs inlined
+	PathFields             []string     // input members that hold file paths (tag kind:"path")
+	RareFields             []string     // input members shown over MCP only in the full profile (tag mcp:"full")
+	Types                  [2]reflect.Type
+
+	do func(ctx context.Context, c ident.Caller, args []byte) (any, error)
+}
+
+// Catalogue is the ordered set of all operations.
+type Catalogue struct {
+	defs   []*Def
+	byName map[string]*Def
+	routes map[Route]string
+	reg    huma.Registry
+}
+
+// NewCatalogue returns an empty catalogue.
+func NewCatalogue() *Catalogue {
+	return &Catalogue{byName: map[string]*Def{}, routes: map[Route]string{}, reg: inline{}}
+}
+
+// Defs returns the operations in order of registration.
+func (c *Catalogue) Defs() []*Def { return c.defs }
+
+// Get returns the operation of that name, nil when there is none.
+func (c *Catalogue) Get(name string) *Def { return c.byName[name] }
+
+// Register adds an operation. It panics on a bad declaration: no name, text or scope, a name or route taken twice,
+// an alias for a member that does not exist.
+func Register[In, Out any](c *Catalogue, o Op[In, Out]) {
+	in, out := reflect.TypeFor[In](), reflect.TypeFor[Out]()
+	d := &Def{
+		Name: o.Name, Title: o.Title, Text: o.Text, CLI: o.CLI, Routes: o.Routes, Scope: o.Scope, Acts: o.Acts, Waits: o.Waits,
+		RefuseEmpty: o.RefuseEmpty, Tool: o.Tool, Timeout: o.Timeout, Aliases: o.Aliases, Types: [2]reflect.Type{in, out},
+		In: schemaOf(c.reg, in), Out: schemaOf(c.reg, out), do: typed(o.Do),
+	}
+	if d.CLI == "" {
+		d.CLI = strings.ReplaceAll(d.Name, "_", "-")
+	}
+	if d.Timeout == 0 {
+		d.Timeout = 10 * time.Second
+	}
+	d.PathFields, d.RareFields = taggedFields(in)
+	if err := c.check(d); err != nil {
+		panic(fmt.Sprintf("operation %q: %v", d.Name, err))
+	}
+	c.defs = append(c.defs, d)
+	c.byName[d.Name] = d
+	for _, r := range d.Routes {
+		c.routes[r] = d.Name
+	}
+}
+
+func (c *Catalogue) check(d *Def) error {
+	switch {
+	case d.Name == "" || d.Title == "" || d.Text == "":
+		return fmt.Errorf("name, title and text are needed")
+	case d.Scope == "":
+		return fmt.Errorf("a scope is needed")
+	case c.byName[d.Name] != nil:
+		return fmt.Errorf("registered twice")
+	case d.do == nil:
+		return fmt.Errorf("nothing to do")
+	}
+	for _, r := range d.Routes {
+		if other := c.routes[r]; other != "" {
+			return fmt.Errorf("route %s %s is %s's", r.Method, r.Path, other)
+		}
+	}
+	for old, name := range d.Aliases {
+		if d.In.Properties[name] == nil || d.In.Properties[old] != nil {
+			return fmt.Errorf("alias %s → %s does not fit the input", old, name)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,22 @@
+// Package ops is the catalogue: every operation of the service, declared once, a file per noun. Doors, the CLI, the
+// SDK's tests and the documentation are all derived from it.
+package ops
+
+import (
+	"github.com/agent-coordinator/agent-coordinator/internal/coord"
+	"github.com/agent-coordinator/agent-coordinator/internal/dispatch"
+	"github.com/agent-coordinator/agent-coordinator/internal/op"
+)
+
+// Deps are what operations work on. Both are nil in a process that only needs the declarations (a remote MCP
+// server, the CLI, the generators).
+type Deps struct {
+	Store *coord.Store
+	Hub   *dispatch.Hub
+}
+
+// Catalogue declares every operation. The order is the order of listings.
+func Catalogue(d Deps) *op.Catalogue {
+	c := op.NewCatalogue()
+	return c
+}
