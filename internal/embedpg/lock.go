@@ -1,0 +1,83 @@
+package embedpg
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+)
+
+// lockPoll is the pause between two tries for a file lock: the kernel's blocking form cannot be cancelled.
+const lockPoll = 10 * time.Millisecond
+
+// fileLock is an advisory lock on a whole file, tied to one open file description: the kernel drops it
+// when the holder closes the file or dies, however it dies.
+type fileLock struct{ f *os.File }
+
+func openLock(path string) (*fileLock, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open lock file: %w", err)
+	}
+	return &fileLock{f: f}, nil
+}
+
+// try takes the lock without waiting and reports whether it got it.
+func (l *fileLock) try(exclusive bool) (bool, error) {
+	ok, err := tryLock(l.f, exclusive)
+	if err != nil {
+		return false, fmt.Errorf("lock %s: %w", l.f.Name(), err)
+	}
+	return ok, nil
+}
+
+// acquire waits for the lock until ctx ends.
+func (l *fileLock) acquire(ctx context.Context, exclusive bool) error {
+	for {
+		ok, err := l.try(exclusive)
+		if err != nil || ok {
+			return err
+		}
+		if err := pause(ctx, lockPoll); err != nil {
+			return fmt.Errorf("wait for %s: %w", l.f.Name(), err)
+		}
+	}
+}
+
+// release gives the lock up; calling it again does nothing.
+func (l *fileLock) release() {
+	if l != nil && l.f != nil {
+		_ = l.f.Close() // closing is what unlocks; there is nothing to flush
+		l.f = nil
+	}
+}
+
+// lockedByOther reports whether taking the lock file at path would have to wait, and gives it back at once.
+// exclusive asks for any holder, else only for an exclusive one (and is invisible to others who ask so).
+func lockedByOther(path string, exclusive bool) (bool, error) {
+	l, err := openLock(path)
+	if err != nil {
+		return false, err
+	}
+	defer l.release()
+	ok, err := l.try(exclusive)
+	return !ok, err
+}
+
+// touch leaves the time on the lock file, for the watcher.
+func (l *fileLock) touch() {
+	now := time.Now()
+	_ = os.Chtimes(l.f.Name(), now, now) // at worst the grace period begins a second early
+}
+
+// pause waits for d or until ctx ends, whose cause it returns.
+func pause(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-t.C:
+		return nil
+	}
+}
