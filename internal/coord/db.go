@@ -130,6 +130,24 @@ func reply[T any](ctx context.Context, s *Store, sql string, args ...any) (T, er
 	return out, nil
 }
 
+// act is reply for a changing function: the topics in the reply's member wake go to the waker once the change is
+// committed.
+func act[T any](ctx context.Context, s *Store, sql string, args ...any) (T, error) {
+	var out T
+	raw, err := one[[]byte](ctx, s, sql, args...)
+	if err != nil || raw == nil {
+		return out, err
+	}
+	var news struct {
+		Wake []string `json:"wake"`
+	}
+	if err := errors.Join(json.Unmarshal(raw, &out), json.Unmarshal(raw, &news)); err != nil {
+		return out, fmt.Errorf("decode reply of %.40q: %w", sql, err)
+	}
+	s.wake(ctx, news.Wake)
+	return out, nil
+}
+
 // one runs a query that answers exactly one column of exactly one row. The row is only trusted once the statement
 // ended: a function's row arrives before its commit.
 func one[T any](ctx context.Context, s *Store, sql string, args ...any) (T, error) {

@@ -46,7 +46,7 @@ func newIdentCache() identCache {
 func (s *Store) Resolve(ctx context.Context, p ident.Principal, claim ident.Claim, acts bool) (ident.Caller, error) {
 	c := ident.Caller{
 		Project: claim.Project, Repository: claim.Repository, Agent: claim.Agent, AgentType: claim.AgentType, Session: claim.Session,
-		By: p.Name, Person: p.Person, Scopes: p.Scopes,
+		By: p.Name, Person: p.Person, Scopes: p.Scopes, Bound: p.ProjectID != 0,
 	}
 	if p.Agent != "" {
 		if c.Agent != "" && c.Agent != p.Agent || p.AgentType != "" && c.AgentType != "" && c.AgentType != p.AgentType {

@@ -56,6 +56,7 @@ type Caller struct {
 	By         string // principal's name, for the audit trail
 	Person     string
 	Scopes     []Scope
+	Bound      bool   // the key belongs to this project alone
 	RequestKey string // idempotency key, empty: none
 	RequestID  string
 	Door       string // "http", "mcp", "cli"

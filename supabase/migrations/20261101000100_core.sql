@@ -100,6 +100,7 @@ create table public.agent_sessions (
   metadata      jsonb not null default '{}',
   lapse_seconds int not null default 120 check (lapse_seconds between 5 and 86400),
   started_at    timestamptz not null default coord.now(),
+  last_seen_at  timestamptz not null default coord.now(),  -- last call, as processes report it every few seconds
   heartbeat_at  timestamptz,
   ended_at      timestamptz,
   end_reason    text,
@@ -355,6 +356,7 @@ begin
   insert into public.agent_sessions as s (project_id, session_id, agent_id, agent_type, implicit)
     values (p_project, v_name, p_agent, coalesce(p_type, 'unknown'), p_session is null)
     on conflict (project_id, agent_id, session_id) do update set status = 'active', ended_at = null, end_reason = null,
+      last_seen_at = coord.now(),
       heartbeat_at = case when s.status = 'active' then s.heartbeat_at end,
       agent_type = case when p_type is null then s.agent_type else p_type end
     returning s.id into v_id;
