@@ -152,7 +152,7 @@ func makeControlDir(dir string) error {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return fmt.Errorf("create the control directory: %w", err)
 		}
-		return nil
+		return mustBeOurs(dir)
 	}
 	if err := os.MkdirAll(dir, 0o711); err != nil {
 		return fmt.Errorf("create the control directory: %w", err)
@@ -162,7 +162,7 @@ func makeControlDir(dir string) error {
 			return err
 		}
 	}
-	return nil
+	return mustBeOurs(dir)
 }
 
 // openForTraversal lets other accounts walk through dir, not list it. Files inside stay closed (0600).

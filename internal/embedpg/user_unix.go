@@ -102,6 +102,19 @@ func ownerOf(path string) (uid int, exists bool, err error) {
 	return int(sys.Uid), true, nil
 }
 
+// mustBeOurs refuses a control directory that another account made, as anybody can below /tmp: it would
+// read our password there or name programs for us to run.
+func mustBeOurs(dir string) error {
+	owner, _, err := ownerOf(dir)
+	if err != nil {
+		return err
+	}
+	if owner != os.Geteuid() && owner != 0 {
+		return fmt.Errorf("%w: %s belongs to uid %d", ErrNotOurs, dir, owner)
+	}
+	return nil
+}
+
 // canEnter reports whether the account may walk through every directory down to dir, by owner, group and
 // other bits (access control lists are not consulted).
 func canEnter(u dbUser, dir string) bool {
