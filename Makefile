@@ -1,0 +1,62 @@
+# Thin wrappers over go commands; `make help` lists them. Go and Postgres 15+ are all that test, up and demo need.
+SHELL       := /bin/bash
+VERSION     := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+LDFLAGS     := -X github.com/agent-coordinator/agent-coordinator/internal/version.stamp=$(VERSION)
+COMMANDS    := $(notdir $(patsubst %/main.go,%,$(wildcard cmd/*/main.go)))
+TOOL        := go tool -modfile=tools/go.mod
+# .ci/run replaces it by a runner that prints a summary.
+GO_TEST     ?= go test
+# Databases per package and two packages at a time: enough for two cores, and no test starves.
+TEST_FLAGS  ?= -timeout 9m
+
+.DEFAULT_GOAL := help
+.PHONY: help build up down demo test test/race lint fmt golden golden/check bench prove e2e e2e-short clean
+
+help: ## list the targets
+	@grep -hE '^[a-z0-9/-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
+
+build: ## build every command into bin/
+	@mkdir -p bin
+	go build -trimpath -ldflags '$(LDFLAGS)' -o bin/ $(addprefix ./cmd/,$(COMMANDS))
+
+up: build ## build, then start everything (embedded Postgres, API) and print how to connect; Ctrl-C stops
+	@exec bin/coordctl up
+
+down: build ## stop what `make up` started
+	@bin/coordctl down
+
+demo: build ## in under a minute: agents fight for the same files and tasks, and the right one wins
+	@bin/coordctl demo
+
+test: ## every test; needs Go and Postgres only
+	$(GO_TEST) $(TEST_FLAGS) ./...
+
+test/race: ## every test under the race detector (needs a C compiler)
+	CGO_ENABLED=1 $(GO_TEST) -race $(TEST_FLAGS) ./...
+
+lint: ## the one gate: golangci-lint with the import walls (built from tools/go.mod)
+	$(TOOL) golangci-lint run ./...
+
+fmt: ## format everything (gofumpt, goimports)
+	$(TOOL) golangci-lint fmt ./...
+
+golden: ## rewrite the golden files (openapi.json, tools/list, schema, …); then read the diff
+	UPDATE_GOLDEN=1 go test -count=1 -run 'Golden' ./...
+
+golden/check: ## fail when a golden file differs from what the code makes
+	go test -count=1 -run 'Golden' ./...
+
+bench: ## measure against plain SQL and print both, side by side
+	@if [ -d bench ]; then cd bench && go run . ; else go test -run '^$$' -bench . -benchtime 1s ./... ; fi
+
+prove: ## the long proofs (races, crashes, thousands of tasks)
+	$(GO_TEST) -tags prove -timeout 60m ./...
+
+e2e: build ## end to end with the real binaries
+	$(GO_TEST) -tags e2e -count=1 -timeout 20m ./test/...
+
+e2e-short: build ## a short end-to-end run: the demo, whose claims are checked
+	bin/coordctl demo --quiet
+
+clean: ## remove what was built
+	rm -rf bin
