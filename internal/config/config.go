@@ -1,0 +1,147 @@
+// Package config turns the environment into structs, one per binary, that share parts. The struct tags are the only
+// place where a variable's name, default and meaning are written: env, envDefault, doc, example. `.env.example` is
+// generated from them.
+//
+// A wrong value is an error that names the variable; an unknown variable is ignored. Nothing here reads the
+// environment but the Load functions.
+package config
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/caarlos0/env/v11"
+)
+
+// Database says which Postgres to use. Ours wins over the general names: an application's own DATABASE_URL lies in
+// many shells.
+type Database struct {
+	CoordURL       string `env:"COORD_DATABASE_URL" example:"postgres://user:password@host:5432/coord" doc:"Postgres to use instead of the embedded one; wins over DATABASE_URL. A transaction pooler (port 6543) is fine"`
+	PlainURL       string `env:"DATABASE_URL" doc:"the same, when COORD_DATABASE_URL is empty; a database with other tables is never migrated unasked"`
+	CoordDirectURL string `env:"COORD_DIRECT_URL" doc:"session connection for migrations and LISTEN, when the other goes through a pooler; wins over DIRECT_URL"`
+	PlainDirectURL string `env:"DIRECT_URL" doc:"the same, when COORD_DIRECT_URL is empty"`
+	MaxConns       int32  `env:"COORD_DB_CONNECTIONS" envDefault:"12" doc:"most connections of one process's pool"`
+	AutoMigrate    bool   `env:"COORD_AUTO_MIGRATE" envDefault:"false" doc:"migrate the database at start; else the server refuses one that is too old (coordctl migrate)"`
+}
+
+// URL is the database's connection string, empty when none is set.
+func (d Database) URL() string { return first(d.CoordURL, d.PlainURL) }
+
+// DirectURL is a connection string on which sessions hold (LISTEN, migrations); URL when none is set.
+func (d Database) DirectURL() string { return first(d.CoordDirectURL, d.PlainDirectURL, d.URL()) }
+
+// Embedded configures the private Postgres server that is used when no database is given.
+type Embedded struct {
+	Home    string `env:"COORD_HOME" doc:"the one folder of state; default: the user's data folder, as root /var/lib/agent-coordinator"`
+	PgBin   string `env:"COORD_PG_BIN" example:"/usr/lib/postgresql/16/bin" doc:"folder with initdb and postgres; default: found or fetched"`
+	PgUser  string `env:"COORD_PG_USER" doc:"as root: the user that the server drops to; default: postgres, else the invoking user"`
+	PgGrace string `env:"COORD_PG_GRACE" example:"30s" doc:"how long the server stays after its last user went"`
+}
+
+// Logging configures the log on stderr.
+type Logging struct {
+	Level string `env:"LOG_LEVEL" envDefault:"info" doc:"debug, info, warn or error"`
+	Debug bool   `env:"DEBUG_LOGGING" envDefault:"false" doc:"true logs every request"`
+}
+
+// HTTP configures the API server's door.
+type HTTP struct {
+	Addr          string `env:"API_ADDR" envDefault:"127.0.0.1:8765" doc:"where the API listens; port 0 picks a free one"`
+	AuthEnabled   bool   `env:"AUTH_ENABLED" envDefault:"true" doc:"false lets everybody on this machine in; honoured on loopback addresses only"`
+	Keys          string `env:"COORDINATION_API_KEYS" doc:"comma-separated API keys beside those in the database; empty admits nobody"`
+	KeyIdentities string `env:"COORDINATION_API_KEY_IDENTITIES" example:"{\"key-1\": {\"agent_id\": \"ci\", \"agent_type\": \"codex\"}}" doc:"JSON that binds keys of COORDINATION_API_KEYS to one agent each; scopes may be given too (default read, write, runner)"`
+	CORSOrigins   string `env:"CORS_ORIGINS" example:"https://dash.example.com" doc:"comma-separated origins whose pages may call the API; * for every page; empty: none"`
+}
+
+// KeyList is Keys split at commas, without blanks and empty entries.
+func (h HTTP) KeyList() []string { return split(h.Keys) }
+
+// Origins is CORSOrigins split likewise.
+func (h HTTP) Origins() []string { return split(h.CORSOrigins) }
+
+// Agent says who a local process acts for.
+type Agent struct {
+	ID                string `env:"AGENT_ID" doc:"agent that the MCP server and coordctl act for; default: made from the host and kept"`
+	Type              string `env:"AGENT_TYPE" example:"claude_code" doc:"its type; default: what the MCP client says it is"`
+	AgentSessionID    string `env:"AGENT_SESSION_ID" doc:"session to act in; wins over SESSION_ID and CLAUDE_CODE_SESSION_ID"`
+	SessionID         string `env:"SESSION_ID" doc:"the same"`
+	ClaudeCodeSession string `env:"CLAUDE_CODE_SESSION_ID" doc:"the same; Claude Code sets it"`
+	Project           string `env:"COORD_PROJECT" example:"my-team/my-app" doc:"project of this checkout; default: from the git remote"`
+	ToolProfile       string `env:"COORD_TOOL_PROFILE" envDefault:"core" doc:"MCP tools to list: core or full"`
+}
+
+// Session is the session to act in, empty when none is named.
+func (a Agent) Session() string { return first(a.AgentSessionID, a.SessionID, a.ClaudeCodeSession) }
+
+// Remote says where the API is, for clients of it.
+type Remote struct {
+	CoordinationURL string `env:"COORDINATION_API_URL" example:"http://127.0.0.1:8765" doc:"API to use instead of a database"`
+	CoordinatorURL  string `env:"COORDINATOR_HTTP_URL" doc:"the same, when COORDINATION_API_URL is empty"`
+	Key             string `env:"COORDINATION_API_KEY" doc:"key that is sent to it"`
+}
+
+// URL is the API's address without a trailing slash, empty when none is set.
+func (r Remote) URL() string {
+	return strings.TrimRight(first(r.CoordinationURL, r.CoordinatorURL), "/")
+}
+
+// API is the configuration of cmd/api.
+type API struct {
+	Database
+	HTTP
+	Embedded
+	Logging
+}
+
+// MCP is the configuration of cmd/mcp-server.
+type MCP struct {
+	Database
+	Remote
+	Agent
+	Embedded
+	Logging
+}
+
+// Gateway is the configuration of the gateway's door; it also has Database and Logging.
+type Gateway struct {
+	Addr          string `env:"GATEWAY_ADDR" envDefault:"127.0.0.1:8080" doc:"where the gateway listens; port 0 picks a free one"`
+	WebhookSecret string `env:"GITHUB_WEBHOOK_SECRET" doc:"secret of GitHub's webhook; empty refuses every delivery"`
+}
+
+// Load fills T from the environment. The error names each wrong variable.
+func Load[T any]() (T, error) { return LoadFrom[T](env.ToMap(os.Environ())) }
+
+// LoadFrom fills T from the given variables alone. A blank value counts as not set: AUTH_ENABLED= keeps the default.
+func LoadFrom[T any](vars map[string]string) (T, error) {
+	var out T
+	set := map[string]string{}
+	for k, v := range vars {
+		if strings.TrimSpace(v) != "" {
+			set[k] = v
+		}
+	}
+	if err := env.ParseWithOptions(&out, env.Options{Environment: set}); err != nil {
+		return out, fmt.Errorf("environment: %w", err)
+	}
+	return out, nil
+}
+
+func first(values ...string) string {
+	for _, v := range values {
+		if v = strings.TrimSpace(v); v != "" {
+			return v
+		}
+	}
+	return ""
+}
+
+func split(list string) []string {
+	var out []string
+	for v := range strings.SplitSeq(list, ",") {
+		if v = strings.TrimSpace(v); v != "" {
+			out = append(out, v)
+		}
+	}
+	return out
+}
