@@ -36,6 +36,9 @@ func TestLegacyHandshake(t *testing.T) {
 			if s.Protocol() != want || s.ProtocolVersion() != want {
 				t.Errorf("protocol %s, %s", s.Protocol(), s.ProtocolVersion())
 			}
+			if s.GetClientInfo().Name != "legacy" || s.GetClientCapabilities().Roots != nil {
+				t.Errorf("client %+v, %+v", s.GetClientInfo(), s.GetClientCapabilities())
+			}
 			if m := c.result(1); !strings.Contains(m.text, want) || strings.Contains(m.text, "resultType") {
 				t.Errorf("result %s", m.text)
 			}
@@ -326,6 +329,19 @@ func TestContextFuncAndServeValues(t *testing.T) {
 	c.endClean()
 	if !strings.Contains(log.String(), "secret") || !strings.Contains(log.String(), "stack") {
 		t.Errorf("the panic is not in the log: %s", log.String())
+	}
+}
+
+func TestSessionFromContextOfAnotherTransport(t *testing.T) {
+	t.Parallel()
+	if s := SessionFromContext(context.Background()); s != nil {
+		t.Errorf("got %v", s)
+	}
+	c := newConn(New(newFixture().mcp), context.Background())
+	defer c.broadcasts.close()
+	defer c.kill(nil)
+	if s := SessionFromContext(c.srv.mcp.WithContext(context.Background(), c.session)); s != c.session {
+		t.Errorf("got %v", s)
 	}
 }
 

@@ -65,14 +65,15 @@ func (r *lineReader) line() (rawLine, error) {
 		done := !errors.Is(err, bufio.ErrBufferFull)
 		switch {
 		case l.cut:
-			l.tail = keepLast(l.tail, chunk)
+			l.addEnds(chunk)
 		case len(whole)+len(chunk) <= r.max+len("\r\n"):
 			// The line end is only known in the last chunk; it is allowed for
 			// here and checked below.
 			whole = append(whole, chunk...)
 		default:
 			l.cut = true
-			l.head, l.tail = cutEnds(whole, chunk)
+			l.addEnds(whole)
+			l.addEnds(chunk)
 			whole = nil
 		}
 		if !done {
@@ -82,26 +83,22 @@ func (r *lineReader) line() (rawLine, error) {
 			l.message = bytes.TrimSpace(whole)
 			if len(l.message) > r.max {
 				l = rawLine{cut: true}
-				l.head, l.tail = cutEnds(whole, nil)
+				l.addEnds(whole)
 			}
 		}
 		return l, err
 	}
 }
 
-func cutEnds(whole, chunk []byte) (head, tail []byte) {
-	head = bytes.Clone(whole[:min(len(whole), keepHead)])
-	if missing := keepHead - len(head); missing > 0 {
-		head = append(head, chunk[:min(len(chunk), missing)]...)
-	}
-	return head, keepLast(keepLast(nil, whole), chunk)
-}
-
-// keepLast returns a copy of the last keepTail bytes of tail followed by chunk.
-func keepLast(tail, chunk []byte) []byte {
+// addEnds keeps what of chunk belongs to the ends of a line that is too long.
+func (l *rawLine) addEnds(chunk []byte) {
+	l.head = append(l.head, chunk[:min(len(chunk), keepHead-len(l.head))]...)
 	if len(chunk) >= keepTail {
-		return bytes.Clone(chunk[len(chunk)-keepTail:])
+		l.tail = append(l.tail[:0], chunk[len(chunk)-keepTail:]...)
+		return
 	}
-	keep := min(len(tail), keepTail-len(chunk))
-	return append(bytes.Clone(tail[len(tail)-keep:]), chunk...)
+	if over := len(l.tail) + len(chunk) - keepTail; over > 0 {
+		l.tail = append(l.tail[:0], l.tail[over:]...)
+	}
+	l.tail = append(l.tail, chunk...)
 }

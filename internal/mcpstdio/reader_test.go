@@ -1,7 +1,9 @@
 package mcpstdio
 
 import (
+	"bufio"
 	"bytes"
+	"encoding/json"
 	"errors"
 	"io"
 	"runtime"
@@ -10,9 +12,8 @@ import (
 	"testing/iotest"
 )
 
-func readAll(t *testing.T, in io.Reader, maxMessage int) []rawLine {
+func readAll(t *testing.T, r *lineReader) []rawLine {
 	t.Helper()
-	r := newLineReader(in, maxMessage)
 	var all []rawLine
 	for {
 		l, err := r.next()
@@ -32,7 +33,7 @@ func TestReaderBounds(t *testing.T) {
 		for _, end := range []string{"\n", "\r\n", ""} {
 			body := strings.Repeat("a", size)
 			for limit, cut := range map[int]bool{size: false, size + 1: false, max(size-1, 1): size > 1, max(size/2, 1): size > 1} {
-				got := readAll(t, strings.NewReader(body+end), limit)
+				got := readAll(t, newLineReader(strings.NewReader(body+end), limit))
 				if len(got) != 1 || got[0].cut != cut || !cut && string(got[0].message) != body {
 					t.Errorf("size %d, end %q, limit %d: %d lines, cut %v", size, end, limit, len(got), len(got) > 0 && got[0].cut)
 				}
@@ -110,47 +111,65 @@ func FuzzReader(f *testing.F) {
 	f.Add([]byte("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n\n[1]\r\n"), uint16(40), false)
 	f.Add([]byte("\xef\xbb\xbf{}\n {\"id\":1e400}\nnull\n"), uint16(3), true)
 	f.Add([]byte(`{"method":"m","params":{"x":"yyyyyyyyyyyyyyyyyy"},"id":"last"}`), uint16(20), true)
-	f.Add(bytes.Repeat([]byte("ab\n"), readBuffer/2), uint16(1), false)
+	f.Add([]byte("  \n00"), uint16(0), false)
+	f.Add(bytes.Repeat([]byte("ab\n"), 20), uint16(1), false)
 	f.Fuzz(func(t *testing.T, stream []byte, limit uint16, slow bool) {
 		maxMessage := int(limit) + 1
 		var in io.Reader = bytes.NewReader(stream)
 		if slow {
 			in = iotest.OneByteReader(in)
 		}
-		got := readAll(t, in, maxMessage)
-		for i, want := range bytes.Split(bytes.TrimPrefix(stream, []byte("\xef\xbb\xbf")), []byte("\n")) {
-			trimmed := bytes.TrimSpace(want)
-			if len(got) == 0 {
-				if len(trimmed) > 0 {
-					t.Fatalf("line %d is missing", i)
-				}
-				continue
+		// The smallest buffer there is, so that short lines span several.
+		got := readAll(t, &lineReader{in: bufio.NewReaderSize(in, 16), max: maxMessage})
+		want := splitPlainly(stream, maxMessage)
+		for i, l := range want {
+			if i >= len(got) {
+				t.Fatalf("line %d is missing", i)
 			}
-			l := got[0]
-			switch {
-			case l.cut && len(want) > maxMessage:
-				got = got[1:]
-				if len(l.head) > keepHead || len(l.tail) > keepTail || !bytes.HasPrefix(want, l.head) && !bytes.HasPrefix(append(want, '\n'), l.head) {
-					t.Fatalf("line %d: ends %q and %q", i, l.head, l.tail)
-				}
-				if id := idOfCut(l.head, l.tail); id != nil {
-					if _, ok := idKey(id); !ok {
-						t.Fatalf("line %d: id %s", i, id)
-					}
-				}
-			case len(trimmed) == 0:
-			case len(trimmed) > maxMessage || !bytes.Equal(l.message, trimmed):
-				t.Fatalf("line %d: got %q, want %q", i, l.message, trimmed)
-			default:
-				got = got[1:]
-				if e, err := openEnvelope(l.message); err == nil {
-					_ = e.kind()
-					idKey(e.ID)
-				}
+			if got[i].cut != l.cut || !bytes.Equal(got[i].message, l.message) ||
+				!bytes.Equal(got[i].head, l.head) || !bytes.Equal(got[i].tail, l.tail) {
+				t.Fatalf("line %d: got %+v, want %+v", i, got[i], l)
 			}
+			checkMessage(t, l)
 		}
-		if len(got) > 0 {
-			t.Fatalf("%d lines too many", len(got))
+		if len(got) != len(want) {
+			t.Fatalf("%d lines, want %d", len(got), len(want))
 		}
 	})
+}
+
+// splitPlainly is what lineReader does, with all of the stream in memory.
+func splitPlainly(stream []byte, maxMessage int) (all []rawLine) {
+	for _, whole := range bytes.SplitAfter(bytes.TrimPrefix(stream, []byte("\xef\xbb\xbf")), []byte("\n")) {
+		trimmed := bytes.TrimSpace(whole)
+		switch {
+		case len(whole) > maxMessage+2 || len(trimmed) > maxMessage:
+			all = append(all, rawLine{
+				cut:  true,
+				head: whole[:min(len(whole), keepHead)],
+				tail: whole[max(0, len(whole)-keepTail):],
+			})
+		case len(trimmed) > 0:
+			all = append(all, rawLine{message: trimmed})
+		}
+	}
+	return all
+}
+
+func checkMessage(t *testing.T, l rawLine) {
+	t.Helper()
+	if l.cut {
+		if id := idOfCut(l.head, l.tail); id != nil && usableID(id) == nil {
+			t.Fatalf("id %s", id)
+		}
+		return
+	}
+	e, err := openEnvelope(l.message)
+	if (err == nil) != json.Valid(l.message) {
+		t.Fatalf("%q: %v", l.message, err)
+	}
+	_ = e.kind()
+	if id := usableID(e.ID); id != nil && !json.Valid(id) {
+		t.Fatalf("id %s", id)
+	}
 }

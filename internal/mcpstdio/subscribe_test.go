@@ -24,7 +24,8 @@ func (c *client) update(uri string, id any) {
 
 func TestLegacyResourceSubscriptions(t *testing.T) {
 	t.Parallel()
-	s := New(newFixture().mcp)
+	f := newFixture()
+	s := New(f.mcp)
 	c, other := start(t, s), start(t, s)
 	c.initialize("2025-06-18")
 	other.initialize("2025-06-18")
@@ -35,7 +36,10 @@ func TestLegacyResourceSubscriptions(t *testing.T) {
 	s.ResourceUpdated("a://2")
 	s.ResourceUpdated("a://1")
 	c.update("a://1", nil)
-	if got := s.SubscribedResources(); len(got) != 1 || got[0] != "a://1" {
+	c.call(3, "who", "")
+	session := recv(t, f.session)
+	c.result(3)
+	if got := s.SubscribedResources(); len(got) != 1 || !session.IsSubscribedToResource("a://1") {
 		t.Errorf("subscribed %v", got)
 	}
 	c.send(`{"jsonrpc":"2.0","id":2,"method":"resources/unsubscribe","params":{"uri":"a://1"}}`)
@@ -103,6 +107,12 @@ func TestListenStreams(t *testing.T) {
 	c.notification("notifications/subscriptions/acknowledged")
 	if got := s.SubscribedResources(); len(got) != 2 {
 		t.Errorf("subscribed %v", got)
+	}
+	c.modern(4, "tools/call", `"name":"who"`)
+	session := recv(t, f.session)
+	c.result(4)
+	if !session.IsSubscribedToResource("a://1") || session.IsSubscribedToResource("a://3") {
+		t.Errorf("subscribed %v", session.SubscribedResources())
 	}
 	c.cancel(2)
 	c.syncModern()
