@@ -18,5 +18,9 @@ type Deps struct {
 // Catalogue declares every operation. The order is the order of listings.
 func Catalogue(d Deps) *op.Catalogue {
 	c := op.NewCatalogue()
+	sessions(c, d.Store)
+	keys(c, d.Store)
+	people(c, d.Store)
+	projects(c, d.Store)
 	return c
 }
