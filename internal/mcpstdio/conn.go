@@ -151,7 +151,7 @@ func (c *conn) drain() error {
 		return nil
 	case <-settle.C:
 		methods := c.runningMethods()
-		c.log.Error("handlers did not return after they were cancelled", "methods", methods)
+		c.log.Error("requests did not end after they were cancelled", "methods", methods)
 		return fmt.Errorf("%w: %v", ErrAbandoned, methods)
 	}
 }

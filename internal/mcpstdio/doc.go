@@ -62,5 +62,5 @@
 // write error ends the connection at once, cancelling everything with
 // ErrDisconnected. Serve leaves no goroutine behind except what it cannot stop:
 // a Read or Write call that does not return, and handlers that ignore their
-// context, which it reports as ErrAbandoned.
+// context. Requests that did not end are reported as ErrAbandoned.
 package mcpstdio

@@ -23,8 +23,9 @@ var (
 	ErrShutdown = errors.New("the server is shutting down")
 	// ErrDisconnected: the output failed. Nobody will see the result.
 	ErrDisconnected = errors.New("the client is gone")
-	// ErrAbandoned: a handler did not return after its context was cancelled.
-	ErrAbandoned = errors.New("a request handler ignored its cancelled context")
+	// ErrAbandoned: a request did not end after its context was cancelled,
+	// because its handler ignored that or the client reads nothing.
+	ErrAbandoned = errors.New("a request did not end after its context was cancelled")
 )
 
 // Server serves one mcp-go server over line-delimited streams. Its methods are
