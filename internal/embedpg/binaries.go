@@ -22,6 +22,14 @@ type Binaries struct {
 	Source  string // where it was found: COORD_PG_BIN, PATH, system, npm
 }
 
+// Why a folder is passed over.
+var (
+	errIncomplete  = errors.New("a server program is missing")
+	errUnreachable = errors.New("the account that runs Postgres cannot enter the folder")
+	errNotPostgres = errors.New("not a Postgres server")
+	errTooOld      = fmt.Errorf("older than Postgres %d", MinMajor)
+)
+
 func (b Binaries) program(name string) string {
 	if runtime.GOOS == "windows" {
 		name += ".exe"
@@ -174,17 +182,17 @@ func inspectBinaries(ctx context.Context, u dbUser, dir, source string) (Binarie
 	// so the real folder is what counts.
 	initdb, err := filepath.EvalSymlinks(b.program("initdb"))
 	if err != nil {
-		return b, fmt.Errorf("%s: no initdb", dir)
+		return b, fmt.Errorf("%s: %w: initdb", dir, errIncomplete)
 	}
 	b.Dir = filepath.Dir(initdb)
 	for _, name := range []string{"initdb", "pg_ctl", "postgres"} {
 		st, err := os.Stat(b.program(name))
 		if err != nil || st.IsDir() {
-			return b, fmt.Errorf("%s: no %s", b.Dir, name)
+			return b, fmt.Errorf("%s: %w: %s", b.Dir, errIncomplete, name)
 		}
 	}
 	if !canEnter(u, b.Dir) {
-		return b, fmt.Errorf("%s: the account %s cannot enter it", b.Dir, u.name)
+		return b, fmt.Errorf("%s: %w (%s)", b.Dir, errUnreachable, u.name)
 	}
 	out, err := run(u.command(ctx, b.program("postgres"), "--version"))
 	if err != nil {
@@ -192,15 +200,15 @@ func inspectBinaries(ctx context.Context, u dbUser, dir, source string) (Binarie
 	}
 	m := versionLine.FindStringSubmatch(out)
 	if m == nil {
-		return b, fmt.Errorf("%s: not a Postgres version: %q", b.Dir, strings.TrimSpace(out))
+		return b, fmt.Errorf("%s: %w: it says %q", b.Dir, errNotPostgres, strings.TrimSpace(out))
 	}
 	major, err := strconv.Atoi(m[1])
 	if err != nil {
-		return b, fmt.Errorf("%s: version %q: %w", b.Dir, m[1], err)
+		return b, fmt.Errorf("%s: %w: %w", b.Dir, errNotPostgres, err)
 	}
 	b.Major, b.Version = major, m[1]+m[2]
 	if major < MinMajor {
-		return b, fmt.Errorf("%s: Postgres %s is older than %d", b.Dir, b.Version, MinMajor)
+		return b, fmt.Errorf("%s: %s is %w", b.Dir, b.Version, errTooOld)
 	}
 	return b, nil
 }

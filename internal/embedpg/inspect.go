@@ -2,7 +2,9 @@ package embedpg
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"strings"
 	"time"
@@ -43,10 +45,10 @@ func Inspect(dir string) (Info, error) {
 	}
 	info.Exists = info.Major != 0
 	if info.Exists {
-		if info.InUse, err = lockedByOther(l.usersLock(), true); err != nil {
+		if info.InUse, err = lockedByOther(l.usersLock(), true); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return info, err
 		}
-		if info.Watched, err = lockedByOther(l.watchLock(), false); err != nil {
+		if info.Watched, err = lockedByOther(l.watchLock(), false); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return info, err
 		}
 	}
@@ -83,7 +85,7 @@ func existing(dir string) (layout, string, error) {
 		return l, "", err
 	}
 	raw, err := os.ReadFile(l.secretFile())
-	if os.IsNotExist(err) {
+	if errors.Is(err, fs.ErrNotExist) {
 		return l, "", nil
 	}
 	if err != nil {

@@ -100,12 +100,14 @@ func readLayout(dir string) (layout, error) {
 
 // prepareLayout creates the directories and decides who runs Postgres. It is idempotent and may run in
 // several processes at once.
-func prepareLayout(dir string) (layout, dbUser, error) {
+func prepareLayout(dir string) (layout, dbUser, error) { return prepareLayoutIn(dir, systemHome) }
+
+func prepareLayoutIn(dir, system string) (layout, dbUser, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
 		return layout{}, dbUser{}, fmt.Errorf("control directory: %w", err)
 	}
-	if err := makeControlDir(abs); err != nil {
+	if err := makeControlDir(abs, system); err != nil {
 		return layout{}, dbUser{}, err
 	}
 	l, err := readLayout(abs)
@@ -124,8 +126,8 @@ func prepareLayout(dir string) (layout, dbUser, error) {
 		if canEnter(u, l.ctl) {
 			return l, u, nil
 		}
-		l.store = relocated(l.ctl)
-		if err := makeControlDir(l.store); err != nil {
+		l.store = relocated(system, l.ctl)
+		if err := makeControlDir(l.store, system); err != nil {
 			return l, u, err
 		}
 		if err := writeFileAtomic(l.pointer(), []byte(l.store+"\n")); err != nil {
@@ -138,16 +140,16 @@ func prepareLayout(dir string) (layout, dbUser, error) {
 	return l, u, nil
 }
 
-// relocated is the place below /var/lib for a control directory that the database's account cannot enter.
-func relocated(ctl string) string {
+// relocated is the place below system for a control directory that the database's account cannot enter.
+func relocated(system, ctl string) string {
 	sum := sha256.Sum256([]byte(ctl))
-	return filepath.Join(systemHome, "clusters", hex.EncodeToString(sum[:8]))
+	return filepath.Join(system, "clusters", hex.EncodeToString(sum[:8]))
 }
 
 // makeControlDir creates dir, closed to other accounts. Root's directories can be walked through instead,
 // because another account runs Postgres inside them; the same holds for our folder in /var/lib, which
 // some other part of the product may have created closed.
-func makeControlDir(dir string) error {
+func makeControlDir(dir, system string) error {
 	if os.Geteuid() != 0 {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return fmt.Errorf("create the control directory: %w", err)
@@ -157,7 +159,7 @@ func makeControlDir(dir string) error {
 	if err := os.MkdirAll(dir, 0o711); err != nil {
 		return fmt.Errorf("create the control directory: %w", err)
 	}
-	for p := dir; strings.HasPrefix(p+"/", systemHome+"/"); p = filepath.Dir(p) {
+	for p := dir; strings.HasPrefix(p+"/", system+"/"); p = filepath.Dir(p) {
 		if err := openForTraversal(p); err != nil {
 			return err
 		}

@@ -14,8 +14,15 @@ const lockPoll = 10 * time.Millisecond
 // when the holder closes the file or dies, however it dies.
 type fileLock struct{ f *os.File }
 
-func openLock(path string) (*fileLock, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+// openLock opens the lock file, which it creates if need be.
+func openLock(path string) (*fileLock, error) { return openLockFlags(path, os.O_RDWR|os.O_CREATE) }
+
+// openExistingLock fails with fs.ErrNotExist instead: who only looks must not bring back a directory's
+// files while a person removes it.
+func openExistingLock(path string) (*fileLock, error) { return openLockFlags(path, os.O_RDWR) }
+
+func openLockFlags(path string, flags int) (*fileLock, error) {
+	f, err := os.OpenFile(path, flags, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open lock file: %w", err)
 	}
@@ -54,8 +61,9 @@ func (l *fileLock) release() {
 
 // lockedByOther reports whether taking the lock file at path would have to wait, and gives it back at once.
 // exclusive asks for any holder, else only for an exclusive one (and is invisible to others who ask so).
+// It fails with fs.ErrNotExist when there is no such file.
 func lockedByOther(path string, exclusive bool) (bool, error) {
-	l, err := openLock(path)
+	l, err := openExistingLock(path)
 	if err != nil {
 		return false, err
 	}

@@ -91,14 +91,14 @@ func npmRoot(u dbUser) (string, error) {
 		return "", err
 	}
 	root := filepath.Join(home, "pgbin")
-	if err := makeControlDir(root); err != nil {
+	if err := makeControlDir(root, systemHome); err != nil {
 		return "", err
 	}
 	if canEnter(u, root) {
 		return root, nil
 	}
 	root = filepath.Join(systemHome, "pgbin")
-	return root, makeControlDir(root)
+	return root, makeControlDir(root, systemHome)
 }
 
 // npmPack downloads the package as it is into a temporary folder of root.

@@ -3,7 +3,6 @@
 package embedpg
 
 import (
-	"errors"
 	"os/exec"
 	"syscall"
 )
@@ -21,12 +20,6 @@ func detach(cmd *exec.Cmd) {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
 	}
 	cmd.SysProcAttr.Setsid = true
-}
-
-// processExists reports whether any process has the pid, whoever owns it.
-func processExists(pid int) bool {
-	err := syscall.Kill(pid, 0)
-	return err == nil || errors.Is(err, syscall.EPERM)
 }
 
 // quit ends server processes at once, the way a crashing postmaster ends its children.

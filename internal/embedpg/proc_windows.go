@@ -17,15 +17,5 @@ func detach(cmd *exec.Cmd) {
 	}
 }
 
-// processExists reports whether a process with the pid runs.
-func processExists(pid int) bool {
-	h, err := windows.OpenProcess(windows.PROCESS_QUERY_LIMITED_INFORMATION, false, uint32(pid))
-	if err != nil {
-		return false
-	}
-	defer windows.CloseHandle(h) //nolint:errcheck // a query handle
-	var code uint32
-	return windows.GetExitCodeProcess(h, &code) == nil && code == 259 // STILL_ACTIVE
-}
-
+// quit is never called with processes here, see serverProcesses.
 func quit([]int) {}

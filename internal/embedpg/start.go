@@ -12,8 +12,7 @@ import (
 	"time"
 )
 
-// startAttempts bounds the tries of one Start: a port may be taken between our look and the server's
-// bind, and children of a killed postmaster keep its shared memory for a moment.
+// startAttempts bounds the tries of one Start: a port may be taken between our look and the server's bind.
 const startAttempts = 5
 
 // Start joins the server of o.Dir, or creates and starts it. The server stays up at least until Close.
@@ -119,7 +118,7 @@ func bringUp(ctx context.Context, o Options, l layout, u dbUser, password string
 			return endpoint{}, err
 		}
 	} else {
-		if err := removeStalePID(l.data()); err != nil {
+		if err := clearTheDead(ctx, l.data()); err != nil {
 			return endpoint{}, err
 		}
 		if fresh {
@@ -143,16 +142,60 @@ func binariesFor(ctx context.Context, l layout, u dbUser, major int, progress fu
 	return findBinaries(ctx, u, major, progress)
 }
 
-// removeStalePID removes a pid file whose number is not a server of ours: Postgres refuses to start when
-// any process of the same account has it, as happens after a restart of the machine. Its own check of the
-// shared memory, which finds living children, does not need the file.
-func removeStalePID(dataDir string) error {
+// clearTheDead removes what a dead server left in the way of the next one. It touches nothing of a live
+// postmaster that merely does not answer.
+func clearTheDead(ctx context.Context, dataDir string) error {
 	pm, ok := readPostmasterPID(dataDir)
-	if !ok || postmasterRuns(pm.pid, dataDir) {
+	if ok && postmasterRuns(pm.pid, dataDir) {
+		return fmt.Errorf("%w: process %d holds %s but does not answer", ErrNotAlive, pm.pid, dataDir)
+	}
+	if err := awaitOrphans(ctx, dataDir); err != nil {
+		return err
+	}
+	if !ok {
 		return nil
 	}
+	// Postgres refuses to start when any process of its account has the number in the file, as happens
+	// after a restart of the machine. Its own check of the shared memory does not need the file.
 	if err := os.Remove(filepath.Join(dataDir, "postmaster.pid")); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("remove the stale pid file: %w", err)
+	}
+	return nil
+}
+
+// awaitOrphans waits for the children of a killed postmaster to notice and go. Those in the middle of a
+// long computation do not look; they are ended the way a crashing postmaster ends its children, because
+// they hold the shared memory without which no server starts.
+func awaitOrphans(ctx context.Context, dataDir string) error {
+	const polite, forced, step = time.Second, 5 * time.Second, 20 * time.Millisecond
+	for waited := time.Duration(0); waited < forced; waited += step {
+		orphans := serverProcesses(dataDir)
+		if len(orphans) == 0 {
+			return nil
+		}
+		if waited == polite {
+			quit(orphans)
+		}
+		if err := pause(ctx, step); err != nil {
+			return fmt.Errorf("wait for the dead server's children: %w", err)
+		}
+	}
+	return nil // Postgres decides whether they are in its way
+}
+
+// clearSockets removes what a dead server left in its private socket directory, for the same reason.
+func clearSockets(dir string) error {
+	if dir == "" {
+		return nil
+	}
+	old, err := filepath.Glob(filepath.Join(dir, ".s.PGSQL.*"))
+	if err != nil {
+		return fmt.Errorf("clear the socket directory: %w", err)
+	}
+	for _, path := range old {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("clear the socket directory: %w", err)
+		}
 	}
 	return nil
 }
@@ -161,6 +204,9 @@ func removeStalePID(dataDir string) error {
 func startServer(ctx context.Context, o Options, l layout, u dbUser, b Binaries, password string) (endpoint, error) {
 	socket, err := socketDir(l, u)
 	if err != nil {
+		return endpoint{}, err
+	}
+	if err := clearSockets(socket); err != nil {
 		return endpoint{}, err
 	}
 	if err := prepareLog(l, u); err != nil {
@@ -184,14 +230,10 @@ func startServer(ctx context.Context, o Options, l layout, u dbUser, b Binaries,
 				return e, writeEndpoint(l, e)
 			}
 		}
-		if attempt == startAttempts || ctx.Err() != nil {
-			return endpoint{}, err
+		if attempt == startAttempts || ctx.Err() != nil || isFree(port) {
+			return endpoint{}, err // the port was not what it failed for
 		}
-		o.Log.Warn("start failed, trying again", "attempt", attempt, "err", err)
-		last = 0
-		if err := awaitOrphans(ctx, l.data(), attempt >= startAttempts-2); err != nil {
-			return endpoint{}, err
-		}
+		o.Log.Warn("the port was taken meanwhile, trying another", "port", port, "attempt", attempt)
 	}
 }
 
@@ -212,10 +254,8 @@ func pgCtlStart(ctx context.Context, l layout, u dbUser, b Binaries) error {
 
 // freePort returns wanted if it is free, else any free port.
 func freePort(wanted int) (int, error) {
-	if wanted > 0 {
-		if ln, err := net.Listen("tcp4", "127.0.0.1:"+strconv.Itoa(wanted)); err == nil {
-			return wanted, ln.Close()
-		}
+	if wanted > 0 && isFree(wanted) {
+		return wanted, nil
 	}
 	ln, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
@@ -228,23 +268,9 @@ func freePort(wanted int) (int, error) {
 	return addr.Port, ln.Close()
 }
 
-// awaitOrphans waits for the children of a killed postmaster to notice and go; with force it ends those
-// that do not, since they would hold the shared memory for as long as their query runs.
-func awaitOrphans(ctx context.Context, dataDir string, force bool) error {
-	const wait, step = 2 * time.Second, 50 * time.Millisecond
-	for waited := time.Duration(0); waited < wait; waited += step {
-		if err := pause(ctx, step); err != nil {
-			return err
-		}
-		orphans := serverProcesses(dataDir)
-		if len(orphans) == 0 {
-			return nil
-		}
-		if force {
-			quit(orphans)
-		}
-	}
-	return nil
+func isFree(port int) bool {
+	ln, err := net.Listen("tcp4", "127.0.0.1:"+strconv.Itoa(port))
+	return err == nil && ln.Close() == nil
 }
 
 const maxServerLog = 8 << 20

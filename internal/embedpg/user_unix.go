@@ -35,6 +35,9 @@ func chooseUser(dataDir string) (dbUser, error) {
 		return dbUser{name: strconv.Itoa(euid), uid: euid, gid: os.Getegid()}, nil
 	}
 	asked := os.Getenv("COORD_PG_USER")
+	if owned && owner == 0 {
+		return dbUser{}, fmt.Errorf("%w: %s belongs to root, which cannot run Postgres", ErrNotOurs, dataDir)
+	}
 	if owned {
 		u, err := user.LookupId(strconv.Itoa(owner))
 		if err != nil {

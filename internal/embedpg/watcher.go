@@ -37,7 +37,11 @@ func RunWatcherIfAsked() {
 	clearLibpqEnv()
 	// A terminal's hang-up or Ctrl-C is meant for the program that started us.
 	signal.Ignore(syscall.SIGINT, syscall.SIGHUP)
-	if err := watch(dir); err != nil {
+	err := watch(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil // a person removed the directory; nothing is left to watch
+	}
+	if err != nil {
 		slog.Error("postgres watcher", "err", err) // stderr is watcher.log
 		os.Exit(1)
 	}
@@ -46,8 +50,13 @@ func RunWatcherIfAsked() {
 
 // ensureWatcher starts the watcher of l unless one lives. The caller holds start.lock.
 func ensureWatcher(l layout) error {
-	watched, err := lockedByOther(l.watchLock(), false)
-	if err != nil || watched {
+	mine, err := openLock(l.watchLock()) // creates the file, which the watcher itself does not
+	if err != nil {
+		return err
+	}
+	free, err := mine.try(false)
+	mine.release()
+	if err != nil || !free {
 		return err
 	}
 	exe, err := os.Executable()
@@ -79,13 +88,14 @@ func ensureWatcher(l layout) error {
 }
 
 // watch waits until nobody has used the server of dir for the grace period, stops it and returns. It
-// returns at once when another watcher lives or the server is to stay.
+// returns at once when another watcher lives or the server is to stay, and fails with fs.ErrNotExist when
+// the directory is removed.
 func watch(dir string) error {
 	l, err := readLayout(dir)
 	if err != nil {
 		return err
 	}
-	mine, err := openLock(l.watchLock())
+	mine, err := openExistingLock(l.watchLock())
 	if err != nil {
 		return err
 	}
@@ -105,9 +115,6 @@ func watch(dir string) error {
 		if grace < 0 {
 			return nil
 		}
-		if _, err := os.Stat(l.ctl); errors.Is(err, fs.ErrNotExist) {
-			return nil // removed by a person; nothing is left to watch
-		}
 		used, err := usedSince(l, free)
 		if err != nil {
 			return err
@@ -119,6 +126,9 @@ func watch(dir string) error {
 			done, err := stopUnused(l, mine)
 			if done {
 				return nil
+			}
+			if errors.Is(err, fs.ErrNotExist) {
+				return err
 			}
 			if err != nil {
 				slog.Error("postgres watcher: stop", "err", err) // and try again
@@ -147,7 +157,7 @@ func usedSince(l layout, t time.Time) (bool, error) {
 // stopUnused stops the server if nobody is about to use it: with start.lock and users.lock, in that
 // order, nobody can be.
 func stopUnused(l layout, mine *fileLock) (done bool, err error) {
-	start, err := openLock(l.startLock())
+	start, err := openExistingLock(l.startLock())
 	if err != nil {
 		return false, err
 	}
@@ -155,7 +165,7 @@ func stopUnused(l layout, mine *fileLock) (done bool, err error) {
 	if ok, err := start.try(true); err != nil || !ok {
 		return false, err
 	}
-	users, err := openLock(l.usersLock())
+	users, err := openExistingLock(l.usersLock())
 	if err != nil {
 		return false, err
 	}
