@@ -150,7 +150,7 @@ func (d *Def) unknownField(name string) *fault.Error {
 	names := make([]string, 0, len(d.In.Properties))
 	for p := range d.In.Properties {
 		names = append(names, p)
-		if s := distance(name, p); s < score {
+		if s := Distance(name, p); s < score {
 			best, score = p, s
 		}
 	}

@@ -7,8 +7,8 @@ func sorted(s []string) []string {
 	return s
 }
 
-// distance is the Levenshtein distance of two short names, for "did you mean".
-func distance(a, b string) int {
+// Distance is the Levenshtein distance of two short names, for "did you mean".
+func Distance(a, b string) int {
 	prev := make([]int, len(b)+1)
 	for j := range prev {
 		prev[j] = j

@@ -1,0 +1,176 @@
+// Package apiserver wires the API server: pool, data layer, waiting room, catalogue, pipeline, door and loops. cmd/api
+// runs it as a process, coordctl inside its own.
+//
+// Run returns when ctx is done, after a drain of at most ten seconds. A database that is away when the server starts
+// or later is no failure: calls answer 503 until it is back. A database whose schema is older than the program is one.
+package apiserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/agent-coordinator/agent-coordinator/client"
+	"github.com/agent-coordinator/agent-coordinator/internal/config"
+	"github.com/agent-coordinator/agent-coordinator/internal/coord"
+	"github.com/agent-coordinator/agent-coordinator/internal/dispatch"
+	"github.com/agent-coordinator/agent-coordinator/internal/httpapi"
+	"github.com/agent-coordinator/agent-coordinator/internal/ident"
+	"github.com/agent-coordinator/agent-coordinator/internal/migrate"
+	"github.com/agent-coordinator/agent-coordinator/internal/obs"
+	"github.com/agent-coordinator/agent-coordinator/internal/op"
+	"github.com/agent-coordinator/agent-coordinator/internal/ops"
+	"github.com/agent-coordinator/agent-coordinator/internal/version"
+)
+
+// Config is what the server runs with. Log may be nil.
+type Config struct {
+	config.API
+	Log *slog.Logger
+}
+
+// ErrNoDatabase means that no connection string is set.
+var ErrNoDatabase = errors.New("no database: set COORD_DATABASE_URL, or start everything with: coordctl up")
+
+// ErrOpenDoor means that authentication is off on an address that others can reach.
+var ErrOpenDoor = errors.New("AUTH_ENABLED=false is honoured on loopback addresses only; set API_ADDR to 127.0.0.1:port")
+
+// Run serves until ctx is done. ready, when not nil, is called once with the address it listens on.
+func Run(ctx context.Context, cfg Config, ready func(addr string)) error {
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	if cfg.URL() == "" {
+		return ErrNoDatabase
+	}
+	if !cfg.AuthEnabled && !httpapi.LoopbackAddr(cfg.Addr) {
+		return ErrOpenDoor
+	}
+	static, err := httpapi.NewKeys(cfg.KeyList(), cfg.KeyIdentities)
+	if err != nil {
+		return err
+	}
+	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", cfg.Addr)
+	if err != nil {
+		return fmt.Errorf("API_ADDR: %w", err)
+	}
+	defer func() { _ = ln.Close() }() // Serve closed it already; this is for the paths that never get there
+	pool, err := coord.Open(ctx, cfg.URL(), cfg.MaxConns)
+	if err != nil {
+		return err
+	}
+	defer pool.Close()
+	s := assemble(cfg, pool, static)
+	known, err := s.checkSchema(ctx)
+	if err != nil {
+		return err
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	if !known {
+		g.Go(func() error { return s.awaitSchema(ctx) })
+	}
+	for _, l := range s.loops() {
+		g.Go(func() error { return l.Run(ctx) })
+	}
+	g.Go(func() error { return s.door.Serve(ctx, ln) })
+	cfg.Log.InfoContext(ctx, "API listens", "addr", ln.Addr().String(), "version", version.String())
+	if ready != nil {
+		ready(ln.Addr().String())
+	}
+	return g.Wait()
+}
+
+// server is the assembled process.
+type server struct {
+	cfg     Config
+	store   *coord.Store
+	hub     *dispatch.Hub
+	metrics *obs.Metrics
+	door    *httpapi.Server
+}
+
+func assemble(cfg Config, pool *pgxpool.Pool, static *httpapi.Keys) *server {
+	s := &server{cfg: cfg, store: coord.New(pool), hub: dispatch.New(nil), metrics: obs.NewMetrics(version.String())}
+	s.store.WakeTo(s.hub)
+	watchPool(s.metrics, pool)
+	s.metrics.Gauge("coord_waiters", "Calls that wait for something.", func() float64 { return float64(s.hub.Parked()) })
+	cat := ops.Catalogue(ops.Deps{Store: s.store, Hub: s.hub})
+	pipe := &op.Pipeline{Resolver: s.store, Once: s.store, Observe: s.metrics.Observe, Log: cfg.Log}
+	s.door = httpapi.New(cat, pipe, httpapi.Options{
+		Auth: s.store, Static: static, Open: !cfg.AuthEnabled, Origins: cfg.Origins(), Version: version.String(),
+		Ping: s.store.Ping, Notices: notices{s.store}, Observe: s.hub.Observe,
+		Metrics: s.metrics.Handler(), InFlight: s.metrics.InFlight, Log: cfg.Log,
+	})
+	return s
+}
+
+// noticesPerReply keeps what a reply carries beside its own answer small.
+const noticesPerReply = 3
+
+// notices adapts the data layer to the door.
+type notices struct{ store *coord.Store }
+
+func (n notices) Notices(ctx context.Context, c ident.Caller) (client.Notices, error) {
+	return n.store.TakeNotices(ctx, c, noticesPerReply)
+}
+
+func watchPool(m *obs.Metrics, pool *pgxpool.Pool) {
+	m.Gauge("coord_db_connections", "Open connections of the pool.", func() float64 { return float64(pool.Stat().TotalConns()) })
+	m.Gauge("coord_db_connections_busy", "Connections in use.", func() float64 { return float64(pool.Stat().AcquiredConns()) })
+	m.Gauge("coord_db_connections_max", "Most connections the pool may open.", func() float64 { return float64(pool.Stat().MaxConns()) })
+	m.Counter("coord_db_waits_total", "Times a call waited for a connection.", func() float64 { return float64(pool.Stat().EmptyAcquireCount()) })
+	m.Counter("coord_db_wait_seconds_total", "Time spent waiting for connections.", func() float64 { return pool.Stat().EmptyAcquireWaitTime().Seconds() })
+}
+
+// schemaRetry is how often a database that was away at the start is asked for its schema.
+const schemaRetry = 2 * time.Second
+
+// checkSchema reports whether the database could be asked, and fails when its schema is too old. It migrates first
+// when the configuration says so. A newer schema is fine: older programs keep working beside newer ones.
+func (s *server) checkSchema(ctx context.Context) (known bool, err error) {
+	url := s.cfg.DirectURL()
+	if s.cfg.AutoMigrate {
+		report, err := migrate.Up(ctx, url, migrate.Options{Log: s.cfg.Log})
+		if err != nil {
+			return false, fmt.Errorf("COORD_AUTO_MIGRATE: %w", err)
+		}
+		s.cfg.Log.InfoContext(ctx, "schema is current", "version", report.To, "applied", len(report.Applied))
+		return true, nil
+	}
+	ask, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	status, err := migrate.ReadStatus(ask, url, migrate.Options{})
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return false, ctx.Err()
+	case err != nil:
+		s.cfg.Log.WarnContext(ctx, "the database does not answer yet; calls get 503 until it does", "err", err)
+		return false, nil
+	case len(status.Pending) > 0:
+		return true, fmt.Errorf("the database's schema (%d) is older than this program needs (%d): run coordctl migrate, or set COORD_AUTO_MIGRATE=1",
+			status.Version, status.Latest)
+	}
+	return true, nil
+}
+
+// awaitSchema asks until the database answers.
+func (s *server) awaitSchema(ctx context.Context) error {
+	tick := time.NewTicker(schemaRetry)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+			if known, err := s.checkSchema(ctx); known || err != nil && ctx.Err() == nil {
+				return err
+			}
+		}
+	}
+}

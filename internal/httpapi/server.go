@@ -1,0 +1,234 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/agent-coordinator/agent-coordinator/client"
+	"github.com/agent-coordinator/agent-coordinator/internal/ident"
+	"github.com/agent-coordinator/agent-coordinator/internal/op"
+)
+
+// Authenticator looks an API key up that is not one of the static keys. An unknown key is an unauthenticated fault.
+type Authenticator interface {
+	Authenticate(ctx context.Context, key string) (ident.Principal, error)
+}
+
+// Notifier hands over what a caller's session must be told, at most a few notices a call.
+type Notifier interface {
+	Notices(ctx context.Context, c ident.Caller) (client.Notices, error)
+}
+
+// Options configure the door. The zero value admits nobody and serves the catalogue alone.
+type Options struct {
+	Auth     Authenticator // keys of the database; nil: static keys only
+	Static   *Keys         // static keys; nil: none
+	Open     bool          // no key needed: only for loopback listeners; Host and Origin are checked instead
+	Origins  []string      // origins that browsers may call from; "*": every one
+	MaxBody  int64         // bytes; 0: 4 MiB
+	Version  string        // of the build, for /health
+	Ping     func(ctx context.Context) error
+	Notices  Notifier                           // nil: replies carry no notices
+	Observe  func(fn func(topic string)) func() // news of topics "n:<project>:<session>" (dispatch.Hub.Observe); may be nil
+	MCP      http.Handler                       // served at /mcp with the same keys; nil: not served
+	Metrics  http.Handler                       // served at /metrics; nil: not served
+	InFlight Gauge                              // counts requests; may be nil
+	Log      *slog.Logger
+}
+
+// Gauge is a number that goes up and down.
+type Gauge interface {
+	Inc()
+	Dec()
+}
+
+// Server is the door. It is an http.Handler.
+type Server struct {
+	opts    Options
+	cat     *op.Catalogue
+	pipe    *op.Pipeline
+	engine  *gin.Engine
+	log     *slog.Logger
+	hints   *hints
+	health  *health
+	paths   []string
+	openapi func() []byte
+	unwatch func()
+
+	stopping context.Context // done once Stop was called: waiting calls end
+	stop     context.CancelCauseFunc
+}
+
+// errStopping is the cause with which waiting calls are cancelled.
+var errStopping = errors.New("the server is stopping")
+
+var ginMode sync.Once
+
+// New builds the door over a catalogue and the pipeline that runs it.
+func New(cat *op.Catalogue, pipe *op.Pipeline, opts Options) *Server {
+	ginMode.Do(func() { gin.SetMode(gin.ReleaseMode) })
+	if opts.MaxBody <= 0 {
+		opts.MaxBody = 4 << 20
+	}
+	if opts.Log == nil {
+		opts.Log = slog.New(slog.DiscardHandler)
+	}
+	s := &Server{opts: opts, cat: cat, pipe: pipe, log: opts.Log, hints: newHints(), health: &health{ping: opts.Ping}}
+	s.stopping, s.stop = context.WithCancelCause(context.Background())
+	s.openapi = sync.OnceValue(func() []byte { return OpenAPI(cat) })
+	if opts.Observe != nil && opts.Notices != nil {
+		s.unwatch = opts.Observe(s.hints.note)
+	}
+	s.engine = s.routes()
+	return s
+}
+
+// ServeHTTP implements http.Handler.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.engine.ServeHTTP(w, r) }
+
+// Stop makes every waiting call and stream end soon. New requests are still answered, without waiting.
+func (s *Server) Stop() {
+	s.stop(errStopping)
+	if s.unwatch != nil {
+		s.unwatch()
+	}
+}
+
+func (s *Server) routes() *gin.Engine {
+	e := gin.New()
+	_ = e.SetTrustedProxies(nil) // nil cannot fail
+	e.HandleMethodNotAllowed = true
+	e.RedirectTrailingSlash = false
+	e.ContextWithFallback = false
+	e.NoRoute(s.unknownRoute)
+	e.NoMethod(s.wrongMethod)
+	e.Use(s.frame)
+	if len(s.opts.Origins) > 0 {
+		e.Use(s.cors)
+	}
+	if s.opts.Open {
+		e.Use(s.localOnly)
+	}
+	s.openRoutes(e)
+	for _, d := range s.cat.Defs() {
+		for _, r := range d.Routes {
+			s.paths = append(s.paths, r.Path)
+			e.Handle(r.Method, r.Path, s.operation(d, r))
+		}
+	}
+	if s.opts.MCP != nil {
+		e.Any("/mcp", s.stream(s.opts.MCP))
+		e.Any("/mcp/*rest", s.stream(s.opts.MCP))
+	}
+	return e
+}
+
+// openRoutes are the ones that need no key.
+func (s *Server) openRoutes(e *gin.Engine) {
+	get := func(path string, h gin.HandlerFunc) {
+		s.paths = append(s.paths, path)
+		e.GET(path, h)
+		e.HEAD(path, h)
+	}
+	get("/health", s.serveHealth)
+	get("/live", s.serveLive)
+	get("/ready", s.serveReady)
+	get("/openapi.json", s.serveOpenAPI)
+	get("/docs", s.serveDocs)
+	if s.opts.Metrics != nil {
+		get("/metrics", s.serveMetrics)
+	}
+}
+
+// operation serves one route of an operation.
+func (s *Server) operation(d *op.Def, r op.Route) gin.HandlerFunc {
+	params := pathParams(d, r.Path)
+	hasBody := r.Method != http.MethodGet && r.Method != http.MethodHead
+	ownNotices := d.Out.Properties["notices"] != nil
+	return func(c *gin.Context) {
+		req, w := c.Request, c.Writer
+		id := requestID(c)
+		p, err := s.authenticate(req)
+		if err != nil {
+			s.fail(w, req, err, id)
+			return
+		}
+		args, err := s.arguments(c, d, params, hasBody)
+		if err != nil {
+			s.fail(w, req, err, id)
+			return
+		}
+		ctx, end := s.context(req.Context(), d.Waits)
+		res, err := s.pipe.Call(ctx, d, op.Request{
+			Principal: p, Claim: claim(req.Header), Args: args, RequestKey: req.Header.Get("Idempotency-Key"),
+			RequestID: id, Door: "http", FromBody: hasBody,
+		})
+		stopped := err != nil && context.Cause(ctx) == errStopping
+		end()
+		if stopped {
+			err = stoppingFault()
+		}
+		if len(res.Unknown) > 0 {
+			w.Header().Set("X-Unknown-Fields", fieldList(res.Unknown))
+		}
+		if err != nil {
+			s.fail(w, req, err, id)
+			return
+		}
+		s.reply(req.Context(), w, res, !ownNotices && d.Acts)
+	}
+}
+
+// context is the request's; one that may wait also ends when the server stops.
+func (s *Server) context(ctx context.Context, waits bool) (context.Context, func()) {
+	if !waits {
+		return ctx, func() {}
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	undo := context.AfterFunc(s.stopping, func() { cancel(errStopping) })
+	return ctx, func() { undo(); cancel(nil) }
+}
+
+// stream serves a handler that keeps its connections open, behind the key. The principal is in the request's context.
+func (s *Server) stream(h http.Handler) gin.HandlerFunc {
+	return func(c *gin.Context) {
+		p, err := s.authenticate(c.Request)
+		if err != nil {
+			s.fail(c.Writer, c.Request, err, requestID(c))
+			return
+		}
+		ctx, end := s.context(context.WithValue(c.Request.Context(), principalKey{}, p), true)
+		defer end()
+		h.ServeHTTP(c.Writer, c.Request.WithContext(ctx))
+	}
+}
+
+// claim reads who the caller says it is from the headers.
+func claim(h http.Header) ident.Claim {
+	return ident.Claim{
+		Agent: h.Get("X-Agent-Id"), AgentType: h.Get("X-Agent-Type"), Session: h.Get("X-Session-Id"),
+		Project: h.Get("X-Project"), Repository: h.Get("X-Repository"),
+	}
+}
+
+// fieldList prints names of ignored members for a header: at most 20, quoted where they are not plain words.
+func fieldList(names []string) string {
+	var b strings.Builder
+	for i, n := range names {
+		if i == 20 {
+			b.WriteString(", …")
+			break
+		}
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(headerWord(n))
+	}
+	return b.String()
+}
