@@ -417,24 +417,3 @@ returns void language sql set search_path = '' as $$
   insert into coord.notices (project_id, session_id, kind, text, data)
   values (p_project, p_session, p_kind, pg_catalog.left(p_text, 300), p_data)
 $$;
-
--- Hands over at most p_limit waiting notices of a session, oldest first, and marks them delivered.
--- more = how many are still waiting.
-create function coord.take_notices(p_project bigint, p_session bigint, p_limit int default 3)
-returns jsonb language plpgsql security definer set search_path = '' as $$
-declare v_notices jsonb; v_more bigint;
-begin
-  if not exists (select 1 from coord.notices n where n.project_id = p_project and n.session_id = p_session and n.delivered_at is null) then
-    return '{"notices": [], "more": 0}';
-  end if;
-  with due as (
-    select n.id from coord.notices n where n.project_id = p_project and n.session_id = p_session and n.delivered_at is null
-    order by n.id limit p_limit for update skip locked),
-  taken as (
-    update coord.notices n set delivered_at = coord.now() from due where n.project_id = p_project and n.id = due.id
-    returning n.id, n.kind, n.text, n.data, n.created_at)
-  select pg_catalog.jsonb_agg(pg_catalog.jsonb_strip_nulls(pg_catalog.jsonb_build_object('kind', t.kind, 'text', t.text, 'data', t.data, 'at', coord.ts(t.created_at))) order by t.id)
-    into v_notices from taken t;
-  select count(*) into v_more from coord.notices n where n.project_id = p_project and n.session_id = p_session and n.delivered_at is null;
-  return pg_catalog.jsonb_build_object('notices', coalesce(v_notices, '[]'), 'more', v_more);
-end $$;
