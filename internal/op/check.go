@@ -12,10 +12,10 @@ func (d *Def) Check(args map[string]any, claim *ident.Claim) (requestKey string,
 	if err := d.takeIdentity(args, claim); err != nil {
 		return "", err
 	}
-	if d.In.Properties["request_key"] == nil {
-		requestKey, _ = args["request_key"].(string)
-		delete(args, "request_key")
+	requestKey, err := d.takeKey(args, "")
+	if err != nil {
+		return "", err
 	}
-	_, err := d.prepare(args, true)
+	_, err = d.prepare(args, true)
 	return requestKey, err
 }

@@ -9,7 +9,9 @@ package op
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -74,7 +76,8 @@ type Def struct {
 	RareFields             []string     // input members shown over MCP only in the full profile (tag mcp:"full")
 	Types                  [2]reflect.Type
 
-	do func(ctx context.Context, c ident.Caller, args []byte) (any, error)
+	defaults map[string]any // of optional members, as JSON would give them
+	do       func(ctx context.Context, c ident.Caller, args []byte) (any, error)
 }
 
 // Catalogue is the ordered set of all operations.
@@ -112,6 +115,7 @@ func Register[In, Out any](c *Catalogue, o Op[In, Out]) {
 		d.Timeout = 10 * time.Second
 	}
 	d.PathFields, d.RareFields = taggedFields(in)
+	d.defaults = defaultsOf(d.In)
 	if err := c.check(d); err != nil {
 		panic(fmt.Sprintf("operation %q: %v", d.Name, err))
 	}
@@ -121,6 +125,8 @@ func Register[In, Out any](c *Catalogue, o Op[In, Out]) {
 		c.routes[r] = d.Name
 	}
 }
+
+var methods = []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}
 
 func (c *Catalogue) check(d *Def) error {
 	switch {
@@ -133,13 +139,16 @@ func (c *Catalogue) check(d *Def) error {
 	case d.do == nil:
 		return fmt.Errorf("nothing to do")
 	}
-	for _, r := range d.Routes {
+	for i, r := range d.Routes {
 		if other := c.routes[r]; other != "" {
 			return fmt.Errorf("route %s %s is %s's", r.Method, r.Path, other)
 		}
+		if !slices.Contains(methods, r.Method) || !strings.HasPrefix(r.Path, "/") || slices.Contains(d.Routes[:i], r) {
+			return fmt.Errorf("route %s %s is none", r.Method, r.Path)
+		}
 	}
 	for old, name := range d.Aliases {
-		if d.In.Properties[name] == nil || d.In.Properties[old] != nil {
+		if d.In.Properties[name] == nil || d.In.Properties[old] != nil || slices.Contains(identityFields, old) {
 			return fmt.Errorf("alias %s → %s does not fit the input", old, name)
 		}
 	}

@@ -5,8 +5,9 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
-	"maps"
+	"runtime/debug"
 	"time"
 
 	"github.com/agent-coordinator/agent-coordinator/client"
@@ -61,24 +62,34 @@ type Response struct {
 }
 
 // Call runs d. Every failure is a *fault.Error.
-func (p *Pipeline) Call(ctx context.Context, d *Def, r Request) (Response, error) {
+func (p *Pipeline) Call(ctx context.Context, d *Def, r Request) (res Response, err error) {
 	start := time.Now()
-	res, err := p.call(ctx, d, r)
-	f := fault.From(err)
-	var code client.Code
-	if f != nil {
-		f.RequestID, code = r.RequestID, f.Code
-		if f.Code == client.CodeInternal && p.Log != nil {
-			p.Log.ErrorContext(ctx, "operation failed", "op", d.Name, "request_id", r.RequestID, "err", err)
+	defer func() {
+		if v := recover(); v != nil { // a defect of one operation ends one call, whatever the door
+			err = fmt.Errorf("panic: %v\n%s", v, debug.Stack())
 		}
+		err = p.finish(ctx, d, r, err, time.Since(start))
+	}()
+	return p.call(ctx, d, r)
+}
+
+// finish turns err into a fault of this call, logs defects and counts.
+func (p *Pipeline) finish(ctx context.Context, d *Def, r Request, err error, took time.Duration) error {
+	if err == nil {
+		if p.Observe != nil {
+			p.Observe(d.Name, r.Door, "", took)
+		}
+		return nil
+	}
+	own := *fault.From(err) // a fault may be shared; the request's id is this call's
+	own.RequestID = r.RequestID
+	if own.Code == client.CodeInternal && p.Log != nil {
+		p.Log.ErrorContext(ctx, "operation failed", "op", d.Name, "request_id", r.RequestID, "err", err)
 	}
 	if p.Observe != nil {
-		p.Observe(d.Name, r.Door, code, time.Since(start))
+		p.Observe(d.Name, r.Door, own.Code, took)
 	}
-	if f != nil {
-		return res, f
-	}
-	return res, nil
+	return &own
 }
 
 func (p *Pipeline) call(ctx context.Context, d *Def, r Request) (Response, error) {
@@ -88,24 +99,19 @@ func (p *Pipeline) call(ctx context.Context, d *Def, r Request) (Response, error
 		p.Resolver.Denied(ctx, r.Principal, r.Claim, d.Name, why)
 		return res, fault.New(client.CodeForbidden, "this key may not call "+d.Name, why, "use a key with the scope "+string(d.Scope))
 	}
-	if r.FromBody && d.RefuseEmpty && len(r.Args) == 0 {
-		return res, fault.Invalid("agent_id", "an empty body claims nothing", "send at least agent_id")
-	}
-	args := maps.Clone(r.Args)
+	args := r.Args
 	if args == nil {
 		args = map[string]any{}
+	}
+	if r.FromBody && d.RefuseEmpty && !d.says(args) {
+		return res, fault.Invalid("agent_id", "an empty request changes nothing", "send at least agent_id in the body")
 	}
 	if err := d.takeIdentity(args, &r.Claim); err != nil {
 		return res, err
 	}
-	if key, ok := args["request_key"].(string); ok && d.In.Properties["request_key"] == nil {
-		delete(args, "request_key")
-		if r.RequestKey == "" {
-			r.RequestKey = key
-		}
-	}
-	if len(r.RequestKey) > 255 {
-		return res, fault.Invalid("request_key", "a request key has at most 255 characters", "send a shorter one, such as a uuid")
+	var invalid *fault.Error
+	if r.RequestKey, invalid = d.takeKey(args, r.RequestKey); invalid != nil {
+		return res, invalid
 	}
 	unknown, invalid := d.prepare(args, r.Strict)
 	res.Unknown = sorted(unknown)
