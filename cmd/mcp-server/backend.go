@@ -1,0 +1,210 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/agent-coordinator/agent-coordinator/client"
+	"github.com/agent-coordinator/agent-coordinator/internal/config"
+	"github.com/agent-coordinator/agent-coordinator/internal/coord"
+	"github.com/agent-coordinator/agent-coordinator/internal/dispatch"
+	"github.com/agent-coordinator/agent-coordinator/internal/fault"
+	"github.com/agent-coordinator/agent-coordinator/internal/ident"
+	"github.com/agent-coordinator/agent-coordinator/internal/local"
+	"github.com/agent-coordinator/agent-coordinator/internal/mcpapi"
+	"github.com/agent-coordinator/agent-coordinator/internal/migrate"
+	"github.com/agent-coordinator/agent-coordinator/internal/op"
+	"github.com/agent-coordinator/agent-coordinator/internal/ops"
+)
+
+const (
+	// startWait is how long a call waits for a database that is being started; creating one takes some seconds.
+	startWait   = 20 * time.Second
+	firstPause  = 500 * time.Millisecond
+	longPause   = 10 * time.Second
+	maxConns    = 4 // of one agent's server: dozens of them share one Postgres
+	perNotices  = mcpapi.MaxNotices
+	unreachable = "it is not running, or does not answer"
+)
+
+// backend runs operations on the database of this installation. It connects in the background, so that the host sees
+// the server at once, and calls wait for it.
+type backend struct {
+	cfg config.MCP
+	log *slog.Logger
+
+	mu    sync.Mutex
+	live  *live
+	up    chan struct{} // closed while live is set
+	fault error         // why it is not, once that is known
+}
+
+// live is an open database with what works on it.
+type live struct {
+	db    *local.Database
+	pool  *pgxpool.Pool
+	store *coord.Store
+	hub   *dispatch.Hub
+	cat   *op.Catalogue
+	pipe  *op.Pipeline
+}
+
+func newBackend(cfg config.MCP, log *slog.Logger) *backend {
+	return &backend{cfg: cfg, log: log, up: make(chan struct{})}
+}
+
+// Call implements mcpapi.Invoker.
+func (b *backend) Call(ctx context.Context, d *op.Def, r op.Request) (op.Response, error) {
+	l, err := b.get(ctx)
+	if err != nil {
+		return op.Response{}, err
+	}
+	return l.pipe.Call(ctx, l.cat.Get(d.Name), r)
+}
+
+// get waits for the database while its first start is under way; once a start failed it does not make calls wait.
+func (b *backend) get(ctx context.Context) (*live, error) {
+	b.mu.Lock()
+	l, up, cause := b.live, b.up, b.fault
+	b.mu.Unlock()
+	if l != nil {
+		return l, nil
+	}
+	if cause == nil {
+		timer := time.NewTimer(startWait)
+		defer timer.Stop()
+		select {
+		case <-up:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-timer.C:
+		}
+		b.mu.Lock()
+		l, cause = b.live, b.fault
+		b.mu.Unlock()
+		if l != nil {
+			return l, nil
+		}
+	}
+	if cause == nil {
+		cause = errors.New("it is still being started")
+	}
+	return nil, fault.Unavailable(cause)
+}
+
+func (b *backend) notices(ctx context.Context, c ident.Caller) (client.Notices, error) {
+	l, err := b.get(ctx)
+	if err != nil {
+		return client.Notices{}, err
+	}
+	return l.store.TakeNotices(ctx, c, perNotices)
+}
+
+// run connects, keeps the connection, and connects again when the database moved, until ctx ends.
+func (b *backend) run(ctx context.Context, door *mcpapi.Door, stdio mcpapi.Updater) {
+	pause := firstPause
+	for ctx.Err() == nil {
+		l, err := b.open(ctx)
+		if err != nil {
+			b.failed(err)
+			b.log.WarnContext(ctx, "no database", "err", err)
+			sleep(ctx, pause)
+			pause = min(pause*2, longPause)
+			continue
+		}
+		pause = firstPause
+		b.set(l)
+		stop := door.Watch(l.hub, stdio)
+		if err := l.db.Watch(ctx, b.log); err != nil {
+			b.log.WarnContext(ctx, "connecting again", "err", err)
+		}
+		stop()
+		b.clear()
+		l.close()
+	}
+}
+
+// open starts or joins the database and assembles what works on it.
+func (b *backend) open(ctx context.Context) (*live, error) {
+	db, err := local.OpenDatabase(ctx, local.DatabaseOptions{Config: b.cfg.Database, Migrate: b.mayMigrate(), Log: b.log})
+	if err != nil {
+		return nil, err
+	}
+	if !db.Embedded && !b.mayMigrate() {
+		if err := checkSchema(ctx, db); err != nil {
+			return nil, errors.Join(err, db.Close())
+		}
+	}
+	pool, err := coord.Open(ctx, db.URL, min(b.cfg.MaxConns, maxConns))
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	l := &live{db: db, pool: pool, store: coord.New(pool), hub: dispatch.New(nil)}
+	l.store.WakeTo(l.hub)
+	l.cat = ops.Catalogue(ops.Deps{Store: l.store, Hub: l.hub})
+	l.pipe = &op.Pipeline{Resolver: l.store, Once: l.store, Log: b.log}
+	if err := l.store.Ping(ctx); err != nil {
+		l.close()
+		return nil, err
+	}
+	return l, nil
+}
+
+// mayMigrate: the embedded database is ours; another one only when asked.
+func (b *backend) mayMigrate() bool { return b.cfg.Database.URL() == "" || b.cfg.AutoMigrate }
+
+func checkSchema(ctx context.Context, db *local.Database) error {
+	status, err := migrate.ReadStatus(ctx, db.DirectURL, migrate.Options{})
+	if err != nil {
+		return errors.New(unreachable)
+	}
+	if len(status.Pending) > 0 {
+		return fmt.Errorf("its schema (%d) is older than this program needs (%d): run coordctl migrate", status.Version, status.Latest)
+	}
+	return nil
+}
+
+func (b *backend) set(l *live) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.live, b.fault = l, nil
+	close(b.up)
+}
+
+func (b *backend) clear() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.live, b.up = nil, make(chan struct{})
+}
+
+// failed lets calls that wait know why.
+func (b *backend) failed(err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if fault.Is(err, client.CodeUnavailable) {
+		err = errors.New(unreachable)
+	}
+	b.fault = err
+	close(b.up)
+	b.up = make(chan struct{})
+}
+
+func (l *live) close() {
+	l.pool.Close()
+	_ = l.db.Close() // the embedded server goes by itself once nobody uses it
+}
+
+func sleep(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
+	}
+}
