@@ -18,6 +18,8 @@ type identCache struct {
 	projects map[string]int64
 	sessions map[sessionKey]cached[int64]
 	keys     map[[32]byte]cached[ident.Principal]
+	seen     map[seenKey]struct{} // sessions that called since the last Sweep
+	tidied   time.Time
 }
 
 type sessionKey struct {
@@ -39,6 +41,7 @@ func newIdentCache() identCache {
 	return identCache{
 		mu: &sync.Mutex{}, projects: map[string]int64{},
 		sessions: map[sessionKey]cached[int64]{}, keys: map[[32]byte]cached[ident.Principal]{},
+		seen: map[seenKey]struct{}{},
 	}
 }
 
@@ -107,6 +110,9 @@ func (s *Store) sessionID(ctx context.Context, c ident.Caller) (int64, error) {
 	key := sessionKey{c.ProjectID, c.Agent, c.AgentType, c.Session}
 	s.cache.mu.Lock()
 	e, ok := s.cache.sessions[key]
+	if ok && len(s.cache.seen) < cacheSize {
+		s.cache.seen[seenKey{c.ProjectID, e.value}] = struct{}{}
+	}
 	s.cache.mu.Unlock()
 	if ok {
 		return e.value, nil // a session that ended since is noticed by the function itself (PT440)

@@ -18,7 +18,11 @@ type Deps struct {
 // Catalogue declares every operation. The order is the order of listings.
 func Catalogue(d Deps) *op.Catalogue {
 	c := op.NewCatalogue()
+	brief(c, d.Store)
 	sessions(c, d.Store)
+	messages(c, d.Store, d.Hub)
+	handoffs(c, d.Store)
+	audit(c, d.Store)
 	keys(c, d.Store)
 	people(c, d.Store)
 	projects(c, d.Store)

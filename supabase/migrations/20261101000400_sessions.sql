@@ -68,7 +68,7 @@ end $$;
 -- notice, in case it calls again.
 create function coord.close_session(p_project bigint, p_session bigint, p_status text, p_reason text)
 returns jsonb language plpgsql set search_path = '' as $$
-declare v_locks jsonb; v_work jsonb; v_released int; v_tasks int; v_what text;
+declare v_locks jsonb; v_work jsonb; v_released int; v_tasks int;
 begin
   update public.agent_sessions s set status = p_status, ended_at = coord.now(), end_reason = p_reason, current_task = null
     where s.project_id = p_project and s.id = p_session;
@@ -77,14 +77,13 @@ begin
   v_released := coalesce((v_locks ->> 'released')::int, 0);
   v_tasks := coalesce((v_work ->> 'requeued')::int, 0) + coalesce((v_work ->> 'dead')::int, 0);
   if p_status = 'lapsed' and v_released + v_tasks > 0 then
-    v_what := pg_catalog.format('This session was silent too long (%s): %s lock(s) were freed and %s task(s) given back. Take what you still need again.',
-      p_reason, v_released, v_tasks);
-    perform coord.notice(p_project, p_session, case when v_released > 0 then 'lock_lost' else 'work_lost' end, v_what,
+    perform coord.notice(p_project, p_session, 'info', pg_catalog.format(
+      'This session was silent too long (%s): %s lock(s) and %s task(s) were given back. It goes on; take again what you still need.', p_reason, v_released, v_tasks),
       pg_catalog.jsonb_build_object('locks_released', v_released, 'tasks_returned', v_tasks));
   end if;
   return pg_catalog.jsonb_build_object('locks_released', v_released,
     'tasks_requeued', coalesce((v_work ->> 'requeued')::int, 0), 'tasks_dead', coalesce((v_work ->> 'dead')::int, 0),
-    'wake', coalesce(v_locks -> 'wake', '[]') || coalesce(v_work -> 'wake', '[]'));
+    'wake', coalesce(v_locks -> 'wake', '[]') || coalesce(v_work -> 'wake', '[]') || pg_catalog.jsonb_build_array('n:' || p_project || ':' || p_session));
 end $$;
 
 -- Ends the agent's session of that name (null: its implicit one). A session that is unknown or already closed is a
@@ -173,6 +172,10 @@ begin
       case when s.status <> 'active' then 'disconnected'
            when greatest(s.last_seen_at, s.heartbeat_at) < v_now - interval '15 minutes' then 'idle' else 'active' end as word
     from public.agent_sessions s where s.project_id = p_project and (p_capability is null or p_capability = any (s.capabilities))),
+  locks as (
+    select l.session_id, count(*) as n from public.file_locks l where l.project_id = p_project and l.expires_at > v_now group by l.session_id),
+  tasks as (
+    select l.session_id, count(*) as n from coord.lease l where l.project_id = p_project and l.queue = 1 group by l.session_id),
   page as (
     select * from seen s where p_status is null or s.word = p_status or (p_status = 'open' and s.status = 'active')
     order by s.status <> 'active', s.heard desc, s.id limit p_limit + 1)
@@ -180,10 +183,12 @@ begin
       'agent_id', s.agent_id, 'agent_type', s.agent_type, 'session_id', s.session_id, 'status', s.word,
       'current_task', s.current_task, 'capabilities', s.capabilities, 'last_seen', coord.ts(s.heard),
       'last_heartbeat', coord.ts(s.heartbeat_at), 'started_at', coord.ts(s.started_at), 'ended_at', coord.ts(s.ended_at),
-      'delegated_from', s.metadata ->> 'delegated_from', 'locks_expired', nullif(a.locks_expired, 0)))
+      'delegated_from', s.metadata ->> 'delegated_from', 'locks_expired', nullif(a.locks_expired, 0),
+      'locks_held', coalesce(l.n, 0), 'tasks_held', coalesce(t.n, 0)))
       order by s.status <> 'active', s.heard desc, s.id)
     into v_n, v_rows
-    from page s left join public.agents a on a.project_id = s.project_id and a.agent_id = s.agent_id;
+    from page s left join public.agents a on a.project_id = s.project_id and a.agent_id = s.agent_id
+      left join locks l on l.session_id = s.id left join tasks t on t.session_id = s.id;
   if v_n > p_limit then v_rows := v_rows - p_limit; end if;
   return pg_catalog.jsonb_strip_nulls(pg_catalog.jsonb_build_object('agents', coalesce(v_rows, '[]'), 'count', least(v_n, p_limit),
     'truncated', v_n > p_limit, 'hint', case when v_n > p_limit then 'more sessions exist; narrow by capability or status' end));

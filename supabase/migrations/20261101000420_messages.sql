@@ -38,6 +38,8 @@ create index message_recipients_waiting on public.message_recipients (project_id
   where delivered_at is null and read_at is null;
 create index message_recipients_unread on public.message_recipients (project_id, agent_id, message_id) where read_at is null;
 
+create index notices_age on coord.notices (created_at);  -- for their removal
+
 -- Mail is for members: an anonymous reader never sees it, not even in a project with anon_read.
 alter table public.messages enable row level security;
 alter table public.message_recipients enable row level security;
