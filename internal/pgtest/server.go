@@ -114,6 +114,7 @@ func (s *server) connect(ctx context.Context) error {
 			return fmt.Errorf("test server: %w", err)
 		}
 	}
+	tidyDatabases(ctx, s.owner)
 	return s.ensureTemplate(ctx)
 }
 
@@ -203,7 +204,7 @@ func (s *server) ensureTemplate(ctx context.Context) error {
 	if ready {
 		return nil
 	}
-	s.tidy(ctx, conn)
+	tidyTemplates(ctx, conn)
 	return s.makeTemplate(ctx, conn)
 }
 
@@ -232,11 +233,11 @@ func (s *server) makeTemplate(ctx context.Context, conn *pgx.Conn) error {
 	return nil
 }
 
-// tidy drops old templates and the databases of processes that died. It is best effort: what stays is
-// dropped by a later run.
-func (s *server) tidy(ctx context.Context, conn *pgx.Conn) {
-	var drop []string
-	rows, err := conn.Query(ctx, `select datname from pg_catalog.pg_database where datname ~ '^tpl_[0-9a-f]+$' order by oid desc offset $1`, keepTemplates-1)
+// tidyTemplates drops old templates and unfinished ones; the caller holds the lock under which they are
+// made. Best effort, as tidyDatabases is: what stays is dropped by a later run.
+func tidyTemplates(ctx context.Context, conn *pgx.Conn) {
+	rows, err := conn.Query(ctx, `(select datname from pg_catalog.pg_database where datname ~ '^tpl_[0-9a-f]+$' order by oid desc offset $1)
+		union all select datname from pg_catalog.pg_database where datname ~ '^tpl_[0-9a-f]+_new$'`, keepTemplates-1)
 	if err != nil {
 		return
 	}
@@ -246,18 +247,19 @@ func (s *server) tidy(ctx context.Context, conn *pgx.Conn) {
 	}
 	for _, name := range old {
 		if _, err := conn.Exec(ctx, "alter database "+name+" with is_template false"); err == nil {
-			drop = append(drop, name)
+			_, _ = conn.Exec(ctx, "drop database if exists "+name+" with (force)") // see above
 		}
 	}
-	// Working names are leftovers: we hold the lock under which they are used. A live process holds the
-	// lock of its number.
-	rows, err = conn.Query(ctx, `with owners as (
-			select distinct substring(datname from '^t_([0-9a-f]{8})_') as hex from pg_catalog.pg_database where datname ~ '^t_[0-9a-f]{8}_')
-		select d.datname from pg_catalog.pg_database d join owners o on d.datname like 't\_' || o.hex || '\_%'
-		where not exists (select from pg_catalog.pg_locks l where l.locktype = 'advisory' and l.classid::bigint = $1
-		  and l.objid::bigint = ('x' || o.hex)::bit(32)::int::bigint and l.database = (select oid from pg_catalog.pg_database where datname = current_database()))
-		union all select datname from pg_catalog.pg_database where datname ~ '^tpl_[0-9a-f]+_new$' `,
-		int64(lockOwner))
+}
+
+// tidyDatabases drops the databases of processes that died: a live one holds the lock of its number.
+func tidyDatabases(ctx context.Context, conn *pgx.Conn) {
+	rows, err := conn.Query(ctx, `with owned as (
+			select datname, ('x' || substring(datname from '^t_([0-9a-f]{8})_'))::bit(32)::int::bigint as number
+			from pg_catalog.pg_database where datname ~ '^t_[0-9a-f]{8}_[0-9]+$')
+		select datname from owned where not exists (
+			select from pg_catalog.pg_locks l where l.locktype = 'advisory' and l.classid::bigint = $1 and l.objid::bigint = owned.number
+			and l.database = (select oid from pg_catalog.pg_database where datname = current_database()))`, int64(lockOwner))
 	if err != nil {
 		return
 	}
@@ -265,8 +267,8 @@ func (s *server) tidy(ctx context.Context, conn *pgx.Conn) {
 	if err != nil {
 		return
 	}
-	for _, name := range append(drop, dead...) {
-		_, _ = conn.Exec(ctx, "drop database if exists "+name+" with (force)") // see above
+	for _, name := range dead {
+		_, _ = conn.Exec(ctx, "drop database if exists "+name+" with (force)") // another process may be at it, too
 	}
 }
 
