@@ -10,7 +10,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -102,6 +101,3 @@ func readPostmasterPID(dataDir string) (p postmasterPID, ok bool) {
 	}
 	return p, p.pid > 0
 }
-
-// hasSocket reports whether servers here listen on a Unix socket as well.
-const hasSocket = runtime.GOOS != "windows"
