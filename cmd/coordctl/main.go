@@ -1,0 +1,37 @@
+// Command coordctl runs Agent Coordinator on this machine and calls every one of its operations.
+package main
+
+import (
+	"context"
+	"log/slog"
+	"os"
+
+	"github.com/agent-coordinator/agent-coordinator/internal/apiserver"
+	"github.com/agent-coordinator/agent-coordinator/internal/cli"
+	"github.com/agent-coordinator/agent-coordinator/internal/config"
+	"github.com/agent-coordinator/agent-coordinator/internal/embedpg"
+	"github.com/agent-coordinator/agent-coordinator/internal/local"
+	"github.com/agent-coordinator/agent-coordinator/internal/obs"
+)
+
+func main() {
+	embedpg.RunWatcherIfAsked() // before anything else: the watcher of the embedded server is a copy of this program
+	os.Exit(cli.Run(context.Background(), cli.Env{
+		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv, Args: os.Args[1:], Serve: serve,
+	}))
+}
+
+// serve runs the API in this process against the database that `up` opened.
+func serve(ctx context.Context, d *local.Database, addr string, ready func(string)) error {
+	cfg, err := config.Load[config.API]()
+	if err != nil {
+		return err
+	}
+	if os.Getenv("LOG_LEVEL") == "" {
+		cfg.Level = "warn" // a person reads this terminal
+	}
+	cfg.CoordURL, cfg.CoordDirectURL, cfg.Addr = d.URL, d.DirectURL, addr
+	return apiserver.Run(ctx, apiserver.Config{API: cfg, Log: logger(cfg.Logging)}, ready)
+}
+
+func logger(l config.Logging) *slog.Logger { return obs.NewLogger(os.Stderr, l.Level, l.Debug) }

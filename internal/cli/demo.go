@@ -1,0 +1,36 @@
+package cli
+
+import (
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/agent-coordinator/agent-coordinator/internal/demo"
+)
+
+func (a *app) demoCommand() *cobra.Command {
+	var quiet bool
+	cmd := &cobra.Command{
+		Use: "demo", Short: "Let agents fight for files and tasks, and check that the right one wins", Args: noArgs,
+		Long: `Starts a Postgres, an API and two MCP servers of its own in a temporary folder, lets three agents fight for the same
+files and tasks, kills one, checks every claim it prints and removes everything. Under a minute; exit code 1 when
+something did not hold.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			defer stop()
+			out := a.Out
+			ok, err := demo.Run(ctx, demo.Options{Out: out, Quiet: quiet, MCPServer: mcpServerPath(), Serve: a.Serve})
+			if err != nil {
+				return upFault(err)
+			}
+			if !ok {
+				return quietExit(exitRefused)
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&quiet, "quiet", false, "only the summary")
+	return cmd
+}

@@ -1,0 +1,224 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/agent-coordinator/agent-coordinator/client"
+	"github.com/agent-coordinator/agent-coordinator/internal/config"
+	"github.com/agent-coordinator/agent-coordinator/internal/embedpg"
+	"github.com/agent-coordinator/agent-coordinator/internal/fault"
+	"github.com/agent-coordinator/agent-coordinator/internal/install"
+	"github.com/agent-coordinator/agent-coordinator/internal/local"
+	"github.com/agent-coordinator/agent-coordinator/internal/migrate"
+)
+
+// verdict of one check.
+type verdict string
+
+const (
+	good verdict = "ok"
+	warn verdict = "warn"
+	bad  verdict = "fail"
+)
+
+// check is one line of doctor.
+type check struct {
+	Name    string  `json:"name"`
+	Verdict verdict `json:"verdict"`
+	Found   string  `json:"found"`
+	Fix     string  `json:"fix,omitempty"` // what to do; empty when all is well
+}
+
+func (a *app) doctorCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "doctor", Short: "Look for what is wrong and say how to mend it", Args: noArgs,
+		Long: "Checks every part and says how to mend what is wrong. It changes nothing. Exit code 1 when a check fails.",
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.doctor(cmd.Context()) },
+	}
+}
+
+func (a *app) doctor(ctx context.Context) error {
+	home, err := local.FindHome()
+	if err != nil {
+		return err
+	}
+	cfg, err := config.Load[config.Database]()
+	if err != nil {
+		return usageError{err}
+	}
+	var checks []check
+	if cfg.URL() == "" {
+		checks = append(checks, checkBinaries(ctx), checkServer())
+	}
+	checks = append(checks, checkSchema(ctx, cfg, home), a.checkAPI(ctx), a.checkKey(ctx), checkMCP(ctx))
+	for _, h := range install.Hosts() {
+		checks = append(checks, a.checkHost(h))
+	}
+	failed := 0
+	for _, c := range checks {
+		if c.Verdict == bad {
+			failed++
+		}
+	}
+	if a.asJSON {
+		err = a.printJSON(map[string]any{"healthy": failed == 0, "checks": checks})
+	} else {
+		for _, c := range checks {
+			fmt.Fprintf(a.Out, "%-4s  %-18s %s\n", c.Verdict, c.Name, c.Found)
+			if c.Fix != "" {
+				fmt.Fprintf(a.Out, "      %-18s → %s\n", "", c.Fix)
+			}
+		}
+	}
+	if err == nil && failed > 0 {
+		return quietExit(exitRefused)
+	}
+	return err
+}
+
+func checkBinaries(ctx context.Context) check {
+	c := check{Name: "Postgres programs"}
+	b, err := embedpg.FindBinaries(ctx, nil)
+	if err != nil {
+		c.Verdict, c.Found, c.Fix = bad, err.Error(), "install Postgres 15 or newer, or set COORD_PG_BIN or COORD_DATABASE_URL"
+		return c
+	}
+	c.Verdict, c.Found = good, fmt.Sprintf("%s in %s (%s)", b.Version, b.Dir, b.Source)
+	return c
+}
+
+func checkServer() check {
+	c := check{Name: "embedded Postgres"}
+	info, err := embedpg.Inspect("")
+	switch {
+	case err != nil:
+		c.Verdict, c.Found, c.Fix = bad, err.Error(), "see "+info.Log
+	case info.Running:
+		c.Verdict, c.Found = good, fmt.Sprintf("%s runs, pid %d, %s", info.Version, info.PID, info.DataDir)
+	case info.Exists:
+		c.Verdict, c.Found, c.Fix = warn, "stopped, "+info.DataDir, "coordctl up, or any MCP server of ours, starts it"
+	default:
+		c.Verdict, c.Found, c.Fix = warn, "there is none yet", "coordctl up"
+	}
+	return c
+}
+
+func checkSchema(ctx context.Context, cfg config.Database, home local.Home) check {
+	c := check{Name: "database schema"}
+	dsn := cfg.DirectURL()
+	if dsn == "" {
+		if u, ok := home.Running(ctx); ok {
+			dsn = u.DatabaseURL
+		}
+	}
+	if dsn == "" {
+		c.Verdict, c.Found, c.Fix = warn, "no database runs", "coordctl up"
+		return c
+	}
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	st, err := migrate.ReadStatus(ctx, dsn, migrate.Options{})
+	switch {
+	case err != nil:
+		c.Verdict, c.Found, c.Fix = bad, err.Error(), "check COORD_DATABASE_URL and that the server runs"
+	case len(st.Foreign) > 0:
+		c.Verdict, c.Found, c.Fix = bad, fmt.Sprintf("the database holds other people's tables (%s, …)", st.Foreign[0]),
+			"name another database, or agree with coordctl migrate --migrate-foreign"
+	case len(st.Pending) > 0:
+		c.Verdict, c.Found, c.Fix = bad, fmt.Sprintf("version %d, this program needs %d", st.Version, st.Latest), "coordctl migrate"
+	case st.Newer:
+		c.Verdict, c.Found, c.Fix = warn, fmt.Sprintf("version %d is newer than this program (%d)", st.Version, st.Latest), "upgrade this program"
+	default:
+		c.Verdict, c.Found = good, fmt.Sprintf("version %d", st.Version)
+	}
+	return c
+}
+
+func (a *app) checkAPI(ctx context.Context) check {
+	c := check{Name: "API"}
+	e, err := a.endpoint()
+	if err != nil {
+		c.Verdict, c.Found, c.Fix = bad, asFault(err).Why, "coordctl up"
+		return c
+	}
+	if err := local.Live(ctx, e.url); err != nil {
+		c.Verdict, c.Found, c.Fix = bad, fmt.Sprintf("%s (from %s): %v", e.url, e.source, err), "coordctl up, or correct the address"
+		return c
+	}
+	c.Verdict, c.Found = good, fmt.Sprintf("%s answers (from %s)", e.url, e.source)
+	return c
+}
+
+// checkKey lists projects, which every key may.
+func (a *app) checkKey(ctx context.Context) check {
+	c := check{Name: "key"}
+	e, err := a.endpoint()
+	if err != nil {
+		c.Verdict, c.Found = warn, "not tried: there is no API"
+		return c
+	}
+	if e.key == "" {
+		c.Verdict, c.Found, c.Fix = bad, "no key is set", "set COORDINATION_API_KEY; an administrator makes one with: coordctl keys create"
+		return c
+	}
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	req, err := request(ctx, http.MethodGet, e.url+"/projects", nil)
+	if err == nil {
+		req.Header.Set("X-API-Key", e.key)
+		_, err = send(req, e.url)
+	}
+	switch {
+	case err == nil:
+		c.Verdict, c.Found = good, "accepted"
+	case fault.Is(err, client.CodeUnavailable):
+		c.Verdict, c.Found = warn, "not tried: the API does not answer"
+	default:
+		c.Verdict, c.Found, c.Fix = bad, asFault(err).What, asFault(err).Next
+	}
+	return c
+}
+
+func checkMCP(ctx context.Context) check {
+	c := check{Name: "MCP server"}
+	path := mcpServerPath()
+	if _, err := os.Stat(path); err != nil {
+		c.Verdict, c.Found, c.Fix = bad, "there is no "+path, "make build, or install mcp-server beside coordctl"
+		return c
+	}
+	began := time.Now()
+	tools, err := install.Probe(ctx, path)
+	if err != nil {
+		c.Verdict, c.Found, c.Fix = bad, err.Error(), "run "+path+" by hand and read what it says"
+		return c
+	}
+	c.Verdict, c.Found = good, fmt.Sprintf("%s lists %d tools after %.1f s", path, len(tools), time.Since(began).Seconds())
+	return c
+}
+
+func (a *app) checkHost(name string) check {
+	c := check{Name: install.Title(name)}
+	r, err := a.installRequest(name, installFlags{})
+	if err == nil {
+		var found install.State
+		if found, err = install.Look(r); err == nil {
+			switch {
+			case found.Registered:
+				c.Verdict, c.Found = good, "registered in "+found.File
+			case found.Other != "":
+				c.Verdict, c.Found, c.Fix = warn, fmt.Sprintf("%s names %s, not this one", found.File, found.Other), "coordctl install "+name
+			default:
+				c.Verdict, c.Found, c.Fix = warn, "not registered", "coordctl install "+name
+			}
+			return c
+		}
+	}
+	c.Verdict, c.Found, c.Fix = bad, err.Error(), "correct the file by hand"
+	return c
+}
