@@ -51,7 +51,7 @@ declare v_now timestamptz := coord.now();
 begin
   with due as (
     select s.project_id, s.id, s.agent_id from public.agent_sessions s
-    join (select * from pg_catalog.unnest(p_projects, p_ids) as u (project_id, id)) u using (project_id, id)
+    join (select * from unnest(p_projects, p_ids) as u (project_id, id)) u using (project_id, id)
     where s.status = 'active' and s.last_seen_at < v_now - interval '2 seconds'
     order by s.project_id, s.id for update of s skip locked),
   touched as (
