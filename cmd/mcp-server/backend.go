@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/agent-coordinator/agent-coordinator/client"
@@ -17,10 +18,12 @@ import (
 	"github.com/agent-coordinator/agent-coordinator/internal/fault"
 	"github.com/agent-coordinator/agent-coordinator/internal/ident"
 	"github.com/agent-coordinator/agent-coordinator/internal/local"
+	"github.com/agent-coordinator/agent-coordinator/internal/loop"
 	"github.com/agent-coordinator/agent-coordinator/internal/mcpapi"
 	"github.com/agent-coordinator/agent-coordinator/internal/migrate"
 	"github.com/agent-coordinator/agent-coordinator/internal/op"
 	"github.com/agent-coordinator/agent-coordinator/internal/ops"
+	"github.com/agent-coordinator/agent-coordinator/internal/pgnotify"
 )
 
 const (
@@ -53,6 +56,7 @@ type live struct {
 	hub   *dispatch.Hub
 	cat   *op.Catalogue
 	pipe  *op.Pipeline
+	news  *pgnotify.Notifier
 }
 
 func newBackend(cfg config.MCP, log *slog.Logger) *backend {
@@ -121,12 +125,30 @@ func (b *backend) run(ctx context.Context, door *mcpapi.Door, stdio mcpapi.Updat
 		pause = firstPause
 		b.set(l)
 		stop := door.Watch(l.hub, stdio)
+		lctx, cancel := context.WithCancel(ctx)
+		var wg sync.WaitGroup
+		wg.Go(func() { l.news.Run(lctx, l.hub) })
+		wg.Go(func() { _ = l.sweep(b.log).Run(lctx) }) // a loop has no failure of its own
 		if err := l.db.Watch(ctx, b.log); err != nil {
 			b.log.WarnContext(ctx, "connecting again", "err", err)
 		}
-		stop()
 		b.clear()
+		cancel()
+		wg.Wait()
+		stop()
 		l.close()
+	}
+}
+
+// sweep does what is due by time (silent sessions, expired locks and leases): the API server may not be running. Many
+// of these processes share one database, so each looks rarely.
+func (l *live) sweep(log *slog.Logger) loop.Loop {
+	return loop.Loop{
+		Name: "sweep", Every: 2 * time.Second, Idle: 8 * time.Second, Jitter: 4 * time.Second, Log: log,
+		Do: func(ctx context.Context) (int, error) {
+			did, err := l.store.Sweep(ctx)
+			return did.SessionsLapsed + did.LocksExpired + did.TasksRequeued + did.TasksReadied, err
+		},
 	}
 }
 
@@ -145,7 +167,8 @@ func (b *backend) open(ctx context.Context) (*live, error) {
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	l := &live{db: db, pool: pool, store: coord.New(pool), hub: dispatch.New(nil)}
+	l := &live{db: db, pool: pool, store: coord.New(pool), news: pgnotify.New(pgnotify.Config{Pool: pool, ListenDSN: listenDSN(db.DirectURL), Log: b.log})}
+	l.hub = dispatch.New(l.news.Send)
 	l.store.WakeTo(l.hub)
 	l.cat = ops.Catalogue(ops.Deps{Store: l.store, Hub: l.hub})
 	l.pipe = &op.Pipeline{Resolver: l.store, Once: l.store, Log: b.log}
@@ -154,6 +177,14 @@ func (b *backend) open(ctx context.Context) (*live, error) {
 		return nil, err
 	}
 	return l, nil
+}
+
+// listenDSN is dsn, or empty where a transaction pooler (port 6543) stands in the way: waits re-check often then.
+func listenDSN(dsn string) string {
+	if cfg, err := pgx.ParseConfig(dsn); err == nil && cfg.Port == 6543 {
+		return ""
+	}
+	return dsn
 }
 
 // mayMigrate: the embedded database is ours; another one only when asked.

@@ -31,7 +31,8 @@ type httpCaller struct {
 }
 
 // HTTPHandler serves the door over streamable HTTP, for both protocol eras. principal returns who authenticated the
-// request (its context is the argument). Close ends the open streams.
+// request (its context is the argument). closeStreams ends old clients' open streams; those of others end with their
+// requests.
 func (d *Door) HTTPHandler(principal func(context.Context) (ident.Principal, bool)) (h http.Handler, closeStreams func(context.Context)) {
 	srv := server.NewStreamableHTTPServer(d.mcp,
 		server.WithStateful(true),
@@ -48,7 +49,7 @@ func (d *Door) HTTPHandler(principal func(context.Context) (ident.Principal, boo
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, mcpstdio.DefaultMaxMessage)
 		srv.ServeHTTP(w, r)
-	}), srv.CloseSessions
+	}), func(ctx context.Context) { _ = srv.Shutdown(ctx) } // closes the streams and ends the sweeper of idle sessions; it owns no listener
 }
 
 func claimFromHeaders(h http.Header) ident.Claim {

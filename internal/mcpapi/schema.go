@@ -35,8 +35,9 @@ var problemTypes = map[string]string{
 }
 
 // outputSchema is d.Out plus the members that any result may carry. Hosts do not show it to the model, so it says
-// only what a program needs: names and types. Members may be added later, so it is not strict; and it requires
-// none, since a failed call's object has others.
+// only what a program needs: names and types of the top-level members (the whole of tools/list has a budget too; what
+// lies deeper is in the OpenAPI document). Members may be added later, so it is not strict; and it requires none, since
+// a failed call's object has others.
 func outputSchema(d *op.Def) json.RawMessage {
 	s := *d.Out
 	s.Required = nil
@@ -61,9 +62,21 @@ func outputSchema(d *op.Def) json.RawMessage {
 			order = append(order, extra.name)
 		}
 	}
+	for name, p := range s.Properties {
+		s.Properties[name] = shallow(p)
+	}
 	var b bytes.Buffer
 	writeSchema(&b, &s, schemaStyle{order: order})
 	return b.Bytes()
+}
+
+// shallow is a schema without what lies inside it, but the type of a list's elements.
+func shallow(s *huma.Schema) *huma.Schema {
+	out := &huma.Schema{Type: s.Type, Nullable: s.Nullable}
+	if s.Items != nil {
+		out.Items = &huma.Schema{Type: s.Items.Type, Nullable: s.Items.Nullable}
+	}
+	return out
 }
 
 // schemaStyle says what writeSchema keeps beside names and types.
