@@ -20,6 +20,7 @@ type identCache struct {
 	keys     map[[32]byte]cached[ident.Principal]
 	seen     map[seenKey]struct{} // sessions that called since the last Sweep
 	tidied   time.Time
+	spaces   map[spaceKey]cached[space]
 }
 
 type sessionKey struct {
@@ -41,7 +42,7 @@ func newIdentCache() identCache {
 	return identCache{
 		mu: &sync.Mutex{}, projects: map[string]int64{},
 		sessions: map[sessionKey]cached[int64]{}, keys: map[[32]byte]cached[ident.Principal]{},
-		seen: map[seenKey]struct{}{},
+		seen: map[seenKey]struct{}{}, spaces: map[spaceKey]cached[space]{},
 	}
 }
 

@@ -19,6 +19,8 @@ type Deps struct {
 func Catalogue(d Deps) *op.Catalogue {
 	c := op.NewCatalogue()
 	brief(c, d.Store)
+	locks(c, d)
+	work(c, d)
 	sessions(c, d.Store)
 	messages(c, d.Store, d.Hub)
 	handoffs(c, d.Store)
