@@ -84,7 +84,7 @@ COORDINATION_API_KEY, else by what ` + "`coordctl up`" + ` started.
 	root.SetCompletionCommandGroupID(groupRun)
 	flags := root.PersistentFlags()
 	flags.BoolVar(&a.asJSON, "json", false, "print the reply exactly as JSON (errors too, on stderr)")
-	flags.StringVar(&a.apiURL, "api-url", "", "address of the API (env COORDINATION_API_URL; default: what `up` started)")
+	flags.StringVar(&a.apiURL, "api-url", "", "address of the API (env COORDINATION_API_URL; default: what up started)")
 	flags.StringVar(&a.apiKey, "api-key", "", "key for it (env COORDINATION_API_KEY)")
 	root.AddCommand(a.lifecycle()...)
 	for _, d := range a.cat.Defs() {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"os"
 	"os/signal"
 	"syscall"
@@ -20,8 +21,11 @@ something did not hold.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
-			out := a.Out
-			ok, err := demo.Run(ctx, demo.Options{Out: out, Quiet: quiet, MCPServer: mcpServerPath(), Serve: a.Serve})
+			self, err := os.Executable()
+			if err != nil {
+				return fmt.Errorf("find this program: %w", err)
+			}
+			ok, err := demo.Run(ctx, demo.Options{Out: a.Out, Quiet: quiet, Coordctl: self, MCPServer: mcpServerPath()})
 			if err != nil {
 				return upFault(err)
 			}

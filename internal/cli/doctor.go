@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"os"
 	"time"
 
@@ -159,7 +158,8 @@ func (a *app) checkAPI(ctx context.Context) check {
 func (a *app) checkKey(ctx context.Context) check {
 	c := check{Name: "key"}
 	e, err := a.endpoint()
-	if err != nil {
+	list := a.cat.Get("list_projects")
+	if err != nil || list == nil {
 		c.Verdict, c.Found = warn, "not tried: there is no API"
 		return c
 	}
@@ -167,13 +167,7 @@ func (a *app) checkKey(ctx context.Context) check {
 		c.Verdict, c.Found, c.Fix = bad, "no key is set", "set COORDINATION_API_KEY; an administrator makes one with: coordctl keys create"
 		return c
 	}
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
-	defer cancel()
-	req, err := request(ctx, http.MethodGet, e.url+"/projects", nil)
-	if err == nil {
-		req.Header.Set("X-API-Key", e.key)
-		_, err = send(req, e.url)
-	}
+	_, err = a.call(ctx, list, nil, "")
 	switch {
 	case err == nil:
 		c.Verdict, c.Found = good, "accepted"

@@ -82,7 +82,7 @@ func (a *app) operation(d *op.Def, word string) *cobra.Command {
 		{&who.agent, "agent-id", a.defaultAgent(), "agent to act for (env AGENT_ID); empty sends none"},
 		{&who.agentType, "agent-type", a.Getenv("AGENT_TYPE"), "its type (env AGENT_TYPE)"},
 		{&who.session, "session-id", a.sessionFromEnv(), "session to act in (env AGENT_SESSION_ID, SESSION_ID); default: the agent's own"},
-		{&who.project, "project", a.Getenv("COORD_PROJECT"), "project (env COORD_PROJECT; default: the repository in this folder, else `up`'s)"},
+		{&who.project, "project", a.Getenv("COORD_PROJECT"), "project (env COORD_PROJECT; default: the repository in this folder, else up's)"},
 		{&who.repository, "repository", "", "repository within the project"},
 		{&requestKey, "request-key", "", "the same key makes a repeated change happen once"},
 	} {
