@@ -18,9 +18,10 @@ import (
 
 // Store calls the coordinator's SQL functions through a pool.
 type Store struct {
-	pool  *pgxpool.Pool
-	cache identCache
-	waker Waker
+	pool   *pgxpool.Pool
+	cache  identCache
+	waker  Waker
+	claims claimCache
 }
 
 // Waker is told, after a change committed, which topics have news (see internal/dispatch). A topic may repeat: each
@@ -31,7 +32,9 @@ type Waker interface{ Wake(topics []string) }
 func (s *Store) WakeTo(w Waker) { s.waker = w }
 
 // New returns a store over pool, which it does not own.
-func New(pool *pgxpool.Pool) *Store { return &Store{pool: pool, cache: newIdentCache()} }
+func New(pool *pgxpool.Pool) *Store {
+	return &Store{pool: pool, cache: newIdentCache()}
+}
 
 // Open connects a pool with the settings every process uses. maxConns ≤ 0 takes 12. Port 6543 (a transaction pooler)
 // switches to descriptions cached per connection instead of named statements.

@@ -1,15 +1,18 @@
 // Package dispatch parks calls that wait for something and wakes them. A wake-up is a hint to look again, never the
 // data: whoever is woken re-reads the database. Wake-ups come from this process (at once, after the commit) and from
 // others (one debounced NOTIFY, sent outside every writer's transaction); a lost one is covered by the waiter's own
-// slow re-check. After a reconnect everybody is woken.
+// slow re-check, or by one re-check for all of them (see Recheck). After a reconnect everybody is woken.
 //
 // Topics are short strings: "l:<project>:<ticket>" a lock waiter, "w:<project>:<queue>:<class>" work of one demand
-// class, "n:<project>:<session>" notices, "r:<project>:locks" and "r:<project>:work" changed resources.
+// class, "n:<project>:<session>" notices, "r:<project>:locks" and "r:<project>:work" changed resources. A topic that
+// ends in "+" ("w:<project>:<queue>:+": there is a new demand class) concerns everybody parked on it, not one.
 package dispatch
 
 import (
 	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 )
 
 // Hub is the waiting room of one process. The zero value is not usable; see New.
@@ -18,6 +21,8 @@ type Hub struct {
 	parked    map[string][]*Waiter // longest-waiting first
 	observers map[int]func(topic string)
 	nextObs   int
+	checks    []*check
+	online    atomic.Bool
 	outbox    func(topics []string) // tells other processes; nil: there are none
 }
 
@@ -32,35 +37,56 @@ type Waiter struct {
 	C      chan struct{}
 	hub    *Hub
 	topics []string
+	unit   string // the topic of the wake-up in C; empty when C holds a broadcast only
+	all    bool   // a broadcast is in C
 }
 
 // Park registers a waiter before its caller looks, so that no wake-up falls between look and wait.
 func (h *Hub) Park(topics ...string) *Waiter {
-	w := &Waiter{C: make(chan struct{}, 1), hub: h, topics: topics}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for _, t := range topics {
-		h.parked[t] = append(h.parked[t], w)
-	}
+	w := &Waiter{C: make(chan struct{}, 1), hub: h}
+	w.Add(topics...)
 	return w
 }
 
-// Close takes the waiter out. A wake-up it got and did not use is passed on to the next waiter of the same topics.
+// Add parks the waiter on further topics and reports whether any of them is new to it. The caller looks again then.
+func (w *Waiter) Add(topics ...string) bool {
+	w.hub.mu.Lock()
+	defer w.hub.mu.Unlock()
+	n := len(w.topics)
+	for _, t := range topics {
+		if slices.Contains(w.topics, t) {
+			continue
+		}
+		w.topics = append(w.topics, t)
+		w.hub.parked[t] = append(w.hub.parked[t], w)
+		w.hub.count(t, 1)
+	}
+	return len(w.topics) > n
+}
+
+// Why tells what the wake-up just received from C was: one unit of something, news for everybody, or both. A caller
+// that treats every wake-up alike need not ask.
+func (w *Waiter) Why() (unit, everybody bool) {
+	w.hub.mu.Lock()
+	defer w.hub.mu.Unlock()
+	unit, everybody = w.unit != "", w.all
+	w.unit, w.all = "", false
+	return unit, everybody
+}
+
+// Close takes the waiter out. A unit it was woken for and did not look at is passed on to the next waiter.
 func (w *Waiter) Close() {
 	w.hub.mu.Lock()
 	defer w.hub.mu.Unlock()
 	for _, t := range w.topics {
-		rest := slices.DeleteFunc(w.hub.parked[t], func(x *Waiter) bool { return x == w })
-		if len(rest) == 0 {
-			delete(w.hub.parked, t)
-		} else {
-			w.hub.parked[t] = rest
-		}
+		w.hub.remove(t, w)
+		w.hub.count(t, -1)
 	}
+	w.topics = nil
 	select {
 	case <-w.C:
-		for _, t := range w.topics {
-			w.hub.wakeOne(t)
+		if w.unit != "" {
+			w.hub.wakeOne(w.unit)
 		}
 	default:
 	}
@@ -71,8 +97,17 @@ func (w *Waiter) Requeue() {
 	w.hub.mu.Lock()
 	defer w.hub.mu.Unlock()
 	for _, t := range w.topics {
-		rest := slices.DeleteFunc(w.hub.parked[t], func(x *Waiter) bool { return x == w })
-		w.hub.parked[t] = append(rest, w)
+		w.hub.remove(t, w)
+		w.hub.parked[t] = append(w.hub.parked[t], w)
+	}
+}
+
+func (h *Hub) remove(t string, w *Waiter) {
+	rest := slices.DeleteFunc(h.parked[t], func(x *Waiter) bool { return x == w })
+	if len(rest) == 0 {
+		delete(h.parked, t)
+	} else {
+		h.parked[t] = rest
 	}
 }
 
@@ -89,6 +124,12 @@ func (h *Hub) Wake(topics []string) {
 func (h *Hub) Local(topics []string) {
 	h.mu.Lock()
 	for _, t := range topics {
+		if strings.HasSuffix(t, "+") {
+			for _, w := range h.parked[t] {
+				w.broadcast()
+			}
+			continue
+		}
 		h.wakeOne(t)
 	}
 	obs := make([]func(string), 0, len(h.observers))
@@ -103,26 +144,41 @@ func (h *Hub) Local(topics []string) {
 	}
 }
 
-// wakeOne signals the first waiter of t that is not signalled yet.
+// wakeOne gives a unit to the first waiter of t that has none yet.
 func (h *Hub) wakeOne(t string) {
 	for _, w := range h.parked[t] {
-		select {
-		case w.C <- struct{}{}:
-			return
-		default:
+		if len(w.C) == 1 && w.unit != "" {
+			continue
 		}
+		w.unit = t
+		w.signal()
+		return
+	}
+}
+
+// broadcast tells w something that concerns everybody.
+func (w *Waiter) broadcast() {
+	if len(w.C) == 0 {
+		w.unit = ""
+	}
+	w.all = true
+	w.signal()
+}
+
+func (w *Waiter) signal() {
+	select {
+	case w.C <- struct{}{}:
+	default:
 	}
 }
 
 // All wakes everybody: after a reconnect nobody knows what was missed. Observers get the topic "".
 func (h *Hub) All() {
 	h.mu.Lock()
-	for _, ws := range h.parked {
+	for t, ws := range h.parked {
 		for _, w := range ws {
-			select {
-			case w.C <- struct{}{}:
-			default:
-			}
+			w.broadcast()
+			w.unit = t
 		}
 	}
 	obs := make([]func(string), 0, len(h.observers))

@@ -203,6 +203,10 @@ end $$;
 create function coord.lane_topic(p_project bigint, p_queue smallint, p_class int) returns text language sql immutable parallel safe
 as $$ select 'w:' || p_project || ':' || p_queue || ':' || p_class $$;
 
+-- The dispatch topic of "tasks changed", for who shows them.
+create function coord.work_topic(p_project bigint) returns text language sql immutable parallel safe
+as $$ select 'r:' || p_project || ':work' $$;
+
 -- Which lanes have something ready: one topic per item, at most p_limit a class. The slow re-check of all waiting
 -- claimers of a process is one call of this.
 create function coord.ready_topics(p_projects bigint[], p_queues smallint[], p_limit int default 64)

@@ -247,7 +247,7 @@ begin
     into v_wake, v_tasks from unnest(v_ids) with ordinality o (id, n) join rows_in i on i.id = o.id;
   perform coord.audit(p_project, p_session, p_by, 'submit_work', v_uuids::text[]);
   return pg_catalog.jsonb_build_object('success', true, 'task_id', v_uuids[1], 'task_ids', v_uuids, 'tasks', v_tasks, 'wake',
-    case when v_cls.made > 0 then array['w:' || p_project || ':1:+'] else '{}' end || coalesce(v_wake, '{}'));
+    case when v_cls.made > 0 then array['w:' || p_project || ':1:+'] else '{}' end || coalesce(v_wake, '{}') || coord.work_topic(p_project));
 end $$;
 
 -------------------------------------------------------------------------------------------- claiming
@@ -322,7 +322,7 @@ begin
     exit when v_uuids is not null;  -- else all of them were cancelled or overdue: look further
   end loop;
   perform coord.audit(p_project, p_session, p_by, 'get_work', v_uuids);
-  return v_memo || (v_tasks -> 0) || '{"success": true}'
+  return v_memo || (v_tasks -> 0) || pg_catalog.jsonb_build_object('success', true, 'wake', array[coord.work_topic(p_project)])
     || case when p_n > 1 then pg_catalog.jsonb_build_object('tasks', v_tasks) else '{}' end;
 end $$;
 

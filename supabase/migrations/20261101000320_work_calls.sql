@@ -182,7 +182,10 @@ begin
     end if;
     v_results := v_results || (v_one - 'wake');
   end loop;
-  if pg_catalog.cardinality(v_changed) > 0 then perform coord.audit(p_project, p_session, p_by, 'complete_work', v_changed); end if;
+  if pg_catalog.cardinality(v_changed) > 0 then
+    perform coord.audit(p_project, p_session, p_by, 'complete_work', v_changed);
+    v_wake := v_wake || coord.work_topic(p_project);
+  end if;
   return pg_catalog.jsonb_build_object('results', pg_catalog.to_jsonb(v_results), 'wake', v_wake);
 end $$;
 
@@ -231,7 +234,7 @@ begin
   v_status := coord.give_back(v_w, coord.now(), 0, 'released by ' || v_s.agent_id || coalesce(': ' || p_reason, ''));
   perform coord.audit(p_project, p_session, p_by, 'release_work', array[p_task::text], true, p_reason);
   return pg_catalog.jsonb_build_object('success', true, 'task_id', p_task, 'status', v_status, 'wake',
-    case when v_status = 'pending' then array[coord.lane_topic(p_project, 1::smallint, v_w.class_id)] else '{}' end);
+    case when v_status = 'pending' then array[coord.lane_topic(p_project, 1::smallint, v_w.class_id)] else '{}' end || coord.work_topic(p_project));
 end $$;
 
 ------------------------------------------------------------------------------------- cancelling, retrying
@@ -247,7 +250,7 @@ end $$;
 -- The claimant of a running one gets a notice. Codes: forbidden.
 create function coord.cancel_work(p_project bigint, p_session bigint, p_by text, p_agent text, p_privileged boolean, p_task uuid, p_reason text)
 returns jsonb language plpgsql security definer set search_path = '' as $$
-declare v_now timestamptz; v_w public.work_queue; v_text text; v_ids text[] := '{}';
+declare v_now timestamptz; v_w public.work_queue; v_text text; v_ids text[] := '{}'; v_wake text[] := '{}';
 begin
   select * into v_w from public.work_queue w where w.project_id = p_project and w.task_id = p_task;
   if v_w.id is null then
@@ -269,6 +272,7 @@ begin
     if v_w.session_id is not null then
       perform coord.notice(p_project, v_w.session_id, 'work_lost', pg_catalog.format('Task %s was %s. Stop working on it.', v_w.task_id, v_text),
         pg_catalog.jsonb_build_object('task_id', v_w.task_id, 'reason', 'cancelled'));
+      v_wake := v_wake || pg_catalog.format('n:%s:%s', p_project, v_w.session_id);
     end if;
     perform coord.end_task(v_w, v_now, 'cancelled', null, case when v_w.task_id = p_task then v_text else pg_catalog.format('%s (with %s, which it depends on)', v_text, p_task) end);
     v_ids := v_ids || v_w.task_id::text;
@@ -277,7 +281,8 @@ begin
       select o.id from public.work_queue o where o.project_id = p_project and o.task_id = any (v_w.depends_on));
   end loop;
   perform coord.audit(p_project, p_session, p_by, 'cancel_work', v_ids, true, p_reason);
-  return pg_catalog.jsonb_build_object('success', true, 'task_id', p_task, 'status', 'cancelled', 'cancelled', pg_catalog.cardinality(v_ids), 'task_ids', v_ids);
+  return pg_catalog.jsonb_build_object('success', true, 'task_id', p_task, 'status', 'cancelled', 'cancelled', pg_catalog.cardinality(v_ids), 'task_ids', v_ids,
+    'wake', array[coord.work_topic(p_project)] || v_wake);
 end $$;
 
 -- Puts a failed or dead task back into the queue with its attempts counted from zero; a deadline that passed is
@@ -300,14 +305,16 @@ begin
   end if;
   perform coord.audit(p_project, p_session, p_by, 'retry_work', array[p_task::text]);
   return pg_catalog.jsonb_build_object('success', true, 'task_id', p_task, 'status', 'pending', 'wake',
-    case when v_w.waiting_on = 0 then array[coord.lane_topic(p_project, 1::smallint, v_w.class_id)] else '{}' end);
+    case when v_w.waiting_on = 0 then array[coord.lane_topic(p_project, 1::smallint, v_w.class_id)] else '{}' end || coord.work_topic(p_project));
 end $$;
 
 ---------------------------------------------------------------------------------- sessions that end, time
--- Takes back everything a session holds, at once: for the end or lapse of a session, in its transaction.
+-- Takes back everything a session holds, at once: for the end or lapse of a session, in its transaction, after its
+-- status was changed. A session that did not end itself gets notices.
 -- Returns {"requeued", "dead", "wake"}.
 create function coord.free_work(p_project bigint, p_session bigint, p_reason text) returns jsonb language plpgsql security definer set search_path = '' as $$
 declare v_now timestamptz := coord.now(); v_w public.work_queue; v_status text; v_requeued int := 0; v_dead int := 0; v_wake text[] := '{}';
+  v_tell boolean := (select s.status <> 'ended' from public.agent_sessions s where s.project_id = p_project and s.id = p_session);
 begin
   for v_w in
     select w.* from public.work_queue w where w.project_id = p_project
@@ -322,9 +329,12 @@ begin
       v_requeued := v_requeued + 1;
       v_wake := v_wake || coord.lane_topic(p_project, 1::smallint, v_w.class_id);
     end if;
-    perform coord.notice(p_project, p_session, 'work_lost', pg_catalog.format('Task %s went back to the queue: %s.', v_w.task_id, p_reason),
-      pg_catalog.jsonb_build_object('task_id', v_w.task_id, 'reason', p_reason, 'status', v_status));
+    if v_tell then
+      perform coord.notice(p_project, p_session, 'work_lost', pg_catalog.format('Task %s is no longer yours: %s. Stop working on it.', v_w.task_id, p_reason),
+        pg_catalog.jsonb_build_object('task_id', v_w.task_id, 'reason', p_reason, 'status', v_status));
+    end if;
   end loop;
+  if v_requeued + v_dead > 0 then v_wake := v_wake || coord.work_topic(p_project); end if;
   return pg_catalog.jsonb_build_object('requeued', v_requeued, 'dead', v_dead, 'wake', v_wake);
 end $$;
 
@@ -335,20 +345,18 @@ create function coord.sweep_work(p_limit int default 200) returns jsonb language
 declare v_now timestamptz := coord.now(); v_project bigint; v_sum jsonb; v_n int[] := '{0,0,0,0}'; v_wake text[] := '{}';
 begin
   for v_project in select coord.due_projects(1::smallint, v_now) loop
-    v_sum := coord.sweep_deadlines(v_project, v_now, p_limit);
-    v_n[4] := v_n[4] + (v_sum ->> 'failed')::int;
-    v_sum := coord.sweep_leases(v_project, v_now, p_limit);
-    v_n[1] := v_n[1] + (v_sum ->> 'requeued')::int;
-    v_n[2] := v_n[2] + (v_sum ->> 'dead')::int;
-    v_sum := coord.sweep_schedule(v_project, v_now, p_limit);
-    v_n[3] := v_n[3] + (v_sum ->> 'readied')::int;
-    v_wake := v_wake || array(select pg_catalog.jsonb_array_elements_text(v_sum -> 'wake'));
+    v_sum := coord.sweep_deadlines(v_project, v_now, p_limit) || coord.sweep_leases(v_project, v_now, p_limit)
+      || coord.sweep_schedule(v_project, v_now, p_limit);
+    v_n := array[v_n[1] + (v_sum ->> 'requeued')::int, v_n[2] + (v_sum ->> 'dead')::int,
+      v_n[3] + (v_sum ->> 'readied')::int, v_n[4] + (v_sum ->> 'overdue')::int];
+    v_wake := v_wake || coord.work_topic(v_project) || array(select pg_catalog.jsonb_array_elements_text(v_sum -> 'lanes'))
+      || array(select pg_catalog.format('n:%s:%s', v_project, x) from pg_catalog.jsonb_array_elements_text((v_sum -> 'told') || (v_sum -> 'told_too')) x);
   end loop;
   return pg_catalog.jsonb_build_object('requeued', v_n[1], 'dead', v_n[2], 'readied', v_n[3], 'overdue', v_n[4], 'wake', v_wake);
 end $$;
 
 create function coord.sweep_leases(p_project bigint, p_now timestamptz, p_limit int) returns jsonb language plpgsql set search_path = '' as $$
-declare v_w public.work_queue; v_text text; v_status text; v_requeued int := 0; v_dead int := 0; v_ids text[] := '{}';
+declare v_w public.work_queue; v_text text; v_status text; v_requeued int := 0; v_dead int := 0; v_ids text[] := '{}'; v_told bigint[] := '{}';
 begin
   for v_w in
     select w.* from (select l.id from coord.lease l where l.project_id = p_project and l.queue = 1 and l.until <= p_now order by l.until limit p_limit) due
@@ -367,9 +375,10 @@ begin
     v_ids := v_ids || v_w.task_id::text;
     perform coord.notice(p_project, v_w.session_id, 'work_lost', pg_catalog.format('Task %s is no longer yours: its lease ran out. Stop working on it.', v_w.task_id),
       pg_catalog.jsonb_build_object('task_id', v_w.task_id, 'reason', 'lease_expired', 'status', v_status));
+    v_told := v_told || v_w.session_id;
   end loop;
   if v_requeued + v_dead > 0 then perform coord.audit(p_project, null, 'sweep', 'expire_lease', v_ids); end if;
-  return pg_catalog.jsonb_build_object('requeued', v_requeued, 'dead', v_dead);
+  return pg_catalog.jsonb_build_object('requeued', v_requeued, 'dead', v_dead, 'told', v_told);
 end $$;
 
 create function coord.sweep_schedule(p_project bigint, p_now timestamptz, p_limit int) returns jsonb language plpgsql set search_path = '' as $$
@@ -388,11 +397,11 @@ begin
       v_wake := v_wake || coord.lane_topic(p_project, 1::smallint, v_w.class_id);
     end if;
   end loop;
-  return pg_catalog.jsonb_build_object('readied', v_readied, 'wake', v_wake);
+  return pg_catalog.jsonb_build_object('readied', v_readied, 'lanes', v_wake);
 end $$;
 
 create function coord.sweep_deadlines(p_project bigint, p_now timestamptz, p_limit int) returns jsonb language plpgsql set search_path = '' as $$
-declare v_w public.work_queue; v_ids text[] := '{}';
+declare v_w public.work_queue; v_ids text[] := '{}'; v_told bigint[] := '{}';
 begin
   for v_w in
     select w.* from (select t.id from coord.timer t where t.project_id = p_project and t.queue = 1 and t.kind = 2 and t.at <= p_now order by t.at limit p_limit) due
@@ -402,12 +411,13 @@ begin
     if v_w.session_id is not null then
       perform coord.notice(p_project, v_w.session_id, 'work_lost', pg_catalog.format('Task %s failed: its deadline passed. Stop working on it.', v_w.task_id),
         pg_catalog.jsonb_build_object('task_id', v_w.task_id, 'reason', 'deadline'));
+      v_told := v_told || v_w.session_id;
     end if;
     perform coord.end_task(v_w, p_now, 'failed', null, 'the deadline passed at ' || coord.ts(v_w.deadline));
     v_ids := v_ids || v_w.task_id::text;
   end loop;
   if pg_catalog.cardinality(v_ids) > 0 then perform coord.audit(p_project, null, 'sweep', 'deadline_passed', v_ids); end if;
-  return pg_catalog.jsonb_build_object('failed', pg_catalog.cardinality(v_ids));
+  return pg_catalog.jsonb_build_object('overdue', pg_catalog.cardinality(v_ids), 'told_too', v_told);
 end $$;
 
 grant execute on function coord.heartbeat_work(bigint, bigint, uuid, int, text), coord.renew_work(bigint, bigint),

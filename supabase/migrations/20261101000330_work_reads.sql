@@ -79,16 +79,20 @@ end $$;
 -- short, even empty, and still carry next_cursor.
 create function coord.list_work(p_project bigint, p_filter jsonb, p_limit int, p_cursor bigint) returns jsonb language plpgsql stable security definer set search_path = '' as $$
 declare v_status text[]; v_types text[]; v_tasks jsonb; v_n int; v_last bigint; v_seen bigint; v_scan int; v_next bigint;
+  v_held bigint[];
 begin
   select pg_catalog.array_agg(x) into v_status from pg_catalog.jsonb_array_elements_text(nullif(p_filter -> 'status', 'null')) x;
   select pg_catalog.array_agg(x) into v_types from pg_catalog.jsonb_array_elements_text(nullif(p_filter -> 'task_types', 'null')) x;
+  if v_status <@ '{claimed,running}' then  -- few among many: by their leases
+    v_held := array(select l.id from coord.lease l where l.project_id = p_project and l.queue = 1 order by l.id desc limit 20000);
+  end if;
   with page as materialized (
-    select w.* from public.work_queue w where w.project_id = p_project and w.id < coalesce(p_cursor, 9223372036854775807)
-      and (coalesce(v_status <@ '{claimed,running}', false) is false
-           or w.id in (select l.id from coord.lease l where l.project_id = p_project and l.queue = 1))
+    select w.* from public.work_queue w where v_held is null and w.project_id = p_project and w.id < coalesce(p_cursor, 9223372036854775807)
     order by w.id desc limit 20000),
+  held as materialized (
+    select w.* from public.work_queue w where w.project_id = p_project and w.id = any (v_held) and w.id < coalesce(p_cursor, 9223372036854775807)),
   hits as materialized (
-    select p.* from page p where (v_status is null or p.status = any (v_status) or coord.task_state(p) = any (v_status))
+    select p.* from (select * from page union all select * from held) p where (v_status is null or p.status = any (v_status) or coord.task_state((p)) = any (v_status))
       and (v_types is null or p.task_type = any (v_types)) and (p_filter ->> 'tag' is null or p_filter ->> 'tag' = any (p.tags))
       and (p_filter ->> 'label' is null or p_filter ->> 'label' = any (p.labels))
       and (p_filter ->> 'claimed_by' is null or p.claimed_by = p_filter ->> 'claimed_by')

@@ -1,0 +1,126 @@
+package ops
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/agent-coordinator/agent-coordinator/client"
+	"github.com/agent-coordinator/agent-coordinator/internal/coord"
+	"github.com/agent-coordinator/agent-coordinator/internal/dispatch"
+	"github.com/agent-coordinator/agent-coordinator/internal/ident"
+)
+
+const (
+	workTopics  = "w:"            // prefix of the topics of the claiming engine
+	workRecheck = 5 * time.Second // how often all waiting claimers of this process are looked after together
+)
+
+// claiming is get_work: claim, or wait until there is something to claim.
+//
+// A waiting call looks once at the start and then only when it is woken: by one unit of a lane it may take from, or
+// because a demand class is new and turned out to fit. It answers "none" only when the database confirmed it: by a look
+// at the end, or by a re-check that began shortly before.
+type claiming struct {
+	store *coord.Store
+	hub   *dispatch.Hub
+}
+
+func newClaiming(d Deps) claiming {
+	if d.Hub != nil && d.Store != nil {
+		d.Hub.Recheck(workTopics, workRecheck, d.Store.ReadyTopics)
+	}
+	return claiming{d.Store, d.Hub}
+}
+
+func (g claiming) get(ctx context.Context, c ident.Caller, in client.GetWork) (client.Work, error) {
+	if in.WaitSeconds <= 0 || g.hub == nil {
+		return g.look(ctx, c, in)
+	}
+	end := time.NewTimer(time.Duration(in.WaitSeconds * float64(time.Second)))
+	defer end.Stop()
+	w := g.hub.Park(g.store.WorkTopics(c, in)...)
+	defer w.Close()
+	for {
+		looked := time.Now()
+		out, err := g.look(ctx, c, in)
+		if err != nil || out.Success {
+			return out, err
+		}
+		if w.Add(g.store.WorkTopics(c, in)...) {
+			continue // something may have come to a lane before this call was parked on it
+		}
+		more, err := g.await(ctx, c, in, w, end.C)
+		if err != nil {
+			return client.Work{}, err
+		}
+		if !more {
+			if g.hub.LastCheck(workTopics).After(looked) && time.Since(g.hub.LastCheck(workTopics)) < 2*workRecheck {
+				return out, nil
+			}
+			return g.look(ctx, c, in)
+		}
+	}
+}
+
+// await waits for a reason to look; false when the time is up.
+func (g claiming) await(ctx context.Context, c ident.Caller, in client.GetWork, w *dispatch.Waiter, end <-chan time.Time) (bool, error) {
+	for {
+		select {
+		case <-w.C:
+		case <-end:
+			return false, nil
+		case <-ctx.Done():
+			return false, ctx.Err()
+		}
+		unit, everybody := w.Why()
+		if everybody {
+			grew, err := g.store.LearnWork(ctx, c, in)
+			if err != nil {
+				return false, err
+			}
+			w.Add(g.store.WorkTopics(c, in)...)
+			unit = unit || grew
+		}
+		if unit {
+			w.Requeue()
+			return true, nil
+		}
+	}
+}
+
+// errNone undoes a look that found nothing, so that the request key is not used up by it.
+var errNone = errors.New("no task")
+
+// look claims once. With a request key the reply is stored in the claim's own transaction, and a repeat gets the same
+// task again.
+func (g claiming) look(ctx context.Context, c ident.Caller, in client.GetWork) (client.Work, error) {
+	if c.RequestKey == "" {
+		return g.store.ClaimWork(ctx, c, in)
+	}
+	in.WaitSeconds = 0 // a repeat may wait longer
+	body, err := json.Marshal(in)
+	if err != nil {
+		return client.Work{}, err
+	}
+	hash := sha256.Sum256(body)
+	var out client.Work
+	raw, replayed, err := g.store.Once(ctx, c, "get_work", hash[:], func(ctx context.Context) (json.RawMessage, error) {
+		if out, err = g.store.ClaimWork(ctx, c, in); err != nil {
+			return nil, err
+		}
+		if !out.Success {
+			return nil, errNone
+		}
+		return json.Marshal(out)
+	})
+	if errors.Is(err, errNone) {
+		return out, nil
+	}
+	if err == nil && replayed {
+		err = json.Unmarshal(raw, &out)
+	}
+	return out, err
+}
