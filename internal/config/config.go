@@ -68,11 +68,15 @@ type Agent struct {
 	SessionID         string `env:"SESSION_ID" doc:"the same"`
 	ClaudeCodeSession string `env:"CLAUDE_CODE_SESSION_ID" doc:"the same; Claude Code sets it"`
 	Project           string `env:"COORD_PROJECT" example:"my-team/my-app" doc:"project of this checkout; default: from the git remote"`
-	ToolProfile       string `env:"COORD_TOOL_PROFILE" envDefault:"core" doc:"MCP tools to list: core or full"`
 }
 
 // Session is the session to act in, empty when none is named.
 func (a Agent) Session() string { return first(a.AgentSessionID, a.SessionID, a.ClaudeCodeSession) }
+
+// Tools says what MCP clients see.
+type Tools struct {
+	ToolProfile string `env:"COORD_TOOL_PROFILE" envDefault:"core" doc:"MCP tools to list: core or full"`
+}
 
 // Remote says where the API is, for clients of it.
 type Remote struct {
@@ -90,6 +94,7 @@ func (r Remote) URL() string {
 type API struct {
 	Database
 	HTTP
+	Tools
 	Embedded
 	Logging
 }
@@ -99,6 +104,7 @@ type MCP struct {
 	Database
 	Remote
 	Agent
+	Tools
 	Embedded
 	Logging
 }

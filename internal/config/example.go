@@ -17,6 +17,7 @@ var parts = []struct {
 	{"The gateway", Gateway{}},
 	{"Clients of the API: the MCP server, coordctl, hooks", Remote{}},
 	{"Who a local process acts for", Agent{}},
+	{"What MCP clients see", Tools{}},
 	{"Logs", Logging{}},
 }
 

@@ -13,12 +13,11 @@ import (
 
 // Metrics is one process's metrics, in a registry of its own: two servers in one process do not meet.
 type Metrics struct {
-	registry   *prometheus.Registry
-	calls      *prometheus.HistogramVec
-	InFlight   prometheus.Gauge   // HTTP requests being served, waiting ones included
-	Reconnects prometheus.Counter // times the notification listener had to connect again
-	sweeps     *prometheus.CounterVec
-	swept      *prometheus.CounterVec
+	registry *prometheus.Registry
+	calls    *prometheus.HistogramVec
+	InFlight prometheus.Gauge // HTTP requests being served, waiting ones included
+	sweeps   *prometheus.CounterVec
+	swept    *prometheus.CounterVec
 }
 
 // NewMetrics registers everything a process always has. version is the build's.
@@ -29,14 +28,13 @@ func NewMetrics(version string) *Metrics {
 			Name: "coord_operation_duration_seconds", Help: "Duration of operations by operation, door and result code; waiting counts.",
 			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60},
 		}, []string{"op", "door", "code"}),
-		InFlight:   prometheus.NewGauge(prometheus.GaugeOpts{Name: "coord_http_in_flight", Help: "HTTP requests being served."}),
-		Reconnects: prometheus.NewCounter(prometheus.CounterOpts{Name: "coord_notify_reconnects_total", Help: "Reconnects of the notification listener."}),
-		sweeps:     prometheus.NewCounterVec(prometheus.CounterOpts{Name: "coord_loop_runs_total", Help: "Runs of periodic workers by result."}, []string{"loop", "result"}),
-		swept:      prometheus.NewCounterVec(prometheus.CounterOpts{Name: "coord_swept_total", Help: "Rows that periodic workers changed."}, []string{"loop"}),
+		InFlight: prometheus.NewGauge(prometheus.GaugeOpts{Name: "coord_http_in_flight", Help: "HTTP requests being served."}),
+		sweeps:   prometheus.NewCounterVec(prometheus.CounterOpts{Name: "coord_loop_runs_total", Help: "Runs of periodic workers by result."}, []string{"loop", "result"}),
+		swept:    prometheus.NewCounterVec(prometheus.CounterOpts{Name: "coord_swept_total", Help: "Rows that periodic workers changed."}, []string{"loop"}),
 	}
 	build := prometheus.NewGauge(prometheus.GaugeOpts{Name: "coord_build_info", Help: "Always 1; the label is the build's version.", ConstLabels: prometheus.Labels{"version": version}})
 	build.Set(1)
-	m.registry.MustRegister(m.calls, m.InFlight, m.Reconnects, m.sweeps, m.swept, build,
+	m.registry.MustRegister(m.calls, m.InFlight, m.sweeps, m.swept, build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
