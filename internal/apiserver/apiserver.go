@@ -11,8 +11,10 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"golang.org/x/sync/errgroup"
 
@@ -22,10 +24,12 @@ import (
 	"github.com/agent-coordinator/agent-coordinator/internal/dispatch"
 	"github.com/agent-coordinator/agent-coordinator/internal/httpapi"
 	"github.com/agent-coordinator/agent-coordinator/internal/ident"
+	"github.com/agent-coordinator/agent-coordinator/internal/mcpapi"
 	"github.com/agent-coordinator/agent-coordinator/internal/migrate"
 	"github.com/agent-coordinator/agent-coordinator/internal/obs"
 	"github.com/agent-coordinator/agent-coordinator/internal/op"
 	"github.com/agent-coordinator/agent-coordinator/internal/ops"
+	"github.com/agent-coordinator/agent-coordinator/internal/pgnotify"
 	"github.com/agent-coordinator/agent-coordinator/internal/version"
 )
 
@@ -67,6 +71,7 @@ func Run(ctx context.Context, cfg Config, ready func(addr string)) error {
 	}
 	defer pool.Close()
 	s := assemble(cfg, pool, static)
+	defer s.endStreams(ctx)
 	known, err := s.checkSchema(ctx)
 	if err != nil {
 		return err
@@ -75,6 +80,7 @@ func Run(ctx context.Context, cfg Config, ready func(addr string)) error {
 	if !known {
 		g.Go(func() error { return s.awaitSchema(ctx) })
 	}
+	g.Go(func() error { s.news.Run(ctx, s.hub); return nil })
 	for _, l := range s.loops() {
 		g.Go(func() error { return l.Run(ctx) })
 	}
@@ -91,23 +97,48 @@ type server struct {
 	cfg     Config
 	store   *coord.Store
 	hub     *dispatch.Hub
+	news    *pgnotify.Notifier
 	metrics *obs.Metrics
 	door    *httpapi.Server
+
+	endStreams func(context.Context) // closes what MCP clients left open
 }
 
 func assemble(cfg Config, pool *pgxpool.Pool, static *httpapi.Keys) *server {
-	s := &server{cfg: cfg, store: coord.New(pool), hub: dispatch.New(nil), metrics: obs.NewMetrics(version.String())}
+	s := &server{cfg: cfg, store: coord.New(pool), metrics: obs.NewMetrics(version.String())}
+	s.news = pgnotify.New(pgnotify.Config{Pool: pool, ListenDSN: listenURL(cfg.Database), Log: cfg.Log})
+	s.hub = dispatch.New(s.news.Send)
 	s.store.WakeTo(s.hub)
 	watchPool(s.metrics, pool)
+	s.metrics.Counter("coord_notify_reconnects_total", "Times the notification listener lost its connection or got none.", func() float64 { return float64(s.news.Stats().Reconnects) })
+	s.metrics.Counter("coord_notify_sent_total", "Notifications sent to other processes.", func() float64 { return float64(s.news.Stats().Sent) })
+	s.metrics.Counter("coord_notify_heard_total", "Notifications of other processes.", func() float64 { return float64(s.news.Stats().Heard) })
 	s.metrics.Gauge("coord_waiters", "Calls that wait for something.", func() float64 { return float64(s.hub.Parked()) })
 	cat := ops.Catalogue(ops.Deps{Store: s.store, Hub: s.hub})
 	pipe := &op.Pipeline{Resolver: s.store, Once: s.store, Observe: s.metrics.Observe, Log: cfg.Log}
+	tools := mcpapi.New(cat, pipe, mcpapi.Options{
+		Version: version.String(), Full: strings.EqualFold(cfg.ToolProfile, "full"), Identify: mcpapi.IdentifyHTTP,
+		Notices: mcpapi.NoticesFunc(notices{s.store}.Notices), Log: cfg.Log,
+	})
+	unwatch := tools.Watch(s.hub, nil)
+	streams, closeStreams := tools.HTTPHandler(httpapi.PrincipalFrom)
+	s.endStreams = func(ctx context.Context) { unwatch(); closeStreams(context.WithoutCancel(ctx)) }
 	s.door = httpapi.New(cat, pipe, httpapi.Options{
 		Auth: s.store, Static: static, Open: !cfg.AuthEnabled, Origins: cfg.Origins(), Version: version.String(),
-		Ping: s.store.Ping, Notices: notices{s.store}, Observe: s.hub.Observe,
+		Ping: s.store.Ping, Notices: notices{s.store}, Observe: s.hub.Observe, MCP: streams,
 		Metrics: s.metrics.Handler(), InFlight: s.metrics.InFlight, Log: cfg.Log,
 	})
 	return s
+}
+
+// listenURL is a connection string on which LISTEN works, empty when there is none: a transaction pooler hands its
+// connections to others. Without one, waiting calls look again more often.
+func listenURL(d config.Database) string {
+	url := d.DirectURL()
+	if c, err := pgconn.ParseConfig(url); err != nil || c.Port == 6543 {
+		return ""
+	}
+	return url
 }
 
 // noticesPerReply keeps what a reply carries beside its own answer small.

@@ -1,9 +1,26 @@
 package apiserver
 
-import "github.com/agent-coordinator/agent-coordinator/internal/loop"
+import (
+	"context"
+	"time"
+
+	"github.com/agent-coordinator/agent-coordinator/internal/loop"
+)
+
+const (
+	sweepBusy   = time.Second            // pause while sweeps find something
+	sweepIdle   = 5 * time.Second        // pause while they find nothing: the one thing an idle server asks
+	sweepJitter = 500 * time.Millisecond // so that processes on one database spread
+)
 
 // loops are the periodic workers of this process. Every one is bounded, idempotent and safe beside the same worker
 // of another process.
 func (s *server) loops() []loop.Loop {
-	return nil
+	return []loop.Loop{{
+		Name: "sweep", Every: sweepBusy, Idle: sweepIdle, Jitter: sweepJitter, Report: s.metrics.Ran, Log: s.cfg.Log,
+		Do: func(ctx context.Context) (int, error) {
+			did, err := s.store.Sweep(ctx)
+			return did.SessionsLapsed + did.LocksExpired + did.TasksRequeued + did.TasksReadied, err
+		},
+	}}
 }
