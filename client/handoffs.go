@@ -45,15 +45,15 @@ type Handoffs struct {
 	Truncated bool              `json:"truncated"`
 }
 
-// Handoff writes or reads handoffs, as one tool.
+// Handoff writes or reads handoffs, as one tool. A whole document has at most 64 KB.
 type Handoff struct {
 	Action        string   `json:"action" enum:"write,read"`
 	Summary       string   `json:"summary,omitempty" maxLength:"8000" doc:"write: where it stands"`
-	CompletedWork []string `json:"completed_work,omitempty" maxItems:"100"`
-	InProgress    []string `json:"in_progress,omitempty" maxItems:"100"`
-	Decisions     []string `json:"decisions,omitempty" maxItems:"100"`
-	NextSteps     []string `json:"next_steps,omitempty" maxItems:"100"`
-	RelevantFiles []string `json:"relevant_files,omitempty" maxItems:"200" kind:"path"`
+	CompletedWork []string `json:"completed_work,omitempty"`
+	InProgress    []string `json:"in_progress,omitempty"`
+	Decisions     []string `json:"decisions,omitempty"`
+	NextSteps     []string `json:"next_steps,omitempty"`
+	RelevantFiles []string `json:"relevant_files,omitempty" kind:"path"`
 	To            string   `json:"to,omitempty" maxLength:"200" mcp:"full" doc:"write: agent to tell of it"`
 	AgentName     string   `json:"agent_name,omitempty" maxLength:"200" doc:"read: whose"`
 	Limit         int      `json:"limit,omitempty" minimum:"1" maximum:"100" default:"1" mcp:"full" doc:"read: how many"`

@@ -2,10 +2,10 @@ package client
 
 // SendMessage sends a message to other agents.
 type SendMessage struct {
-	To           []string `json:"to,omitempty" maxItems:"200" doc:"agent ids; \"*\" = all active; default: whom reply_to is from"`
+	To           []string `json:"to,omitempty" doc:"agent ids; * = all active; default: sender of reply_to"`
 	Text         string   `json:"text" minLength:"1" maxLength:"4000"`
 	ReplyTo      string   `json:"reply_to,omitempty" format:"uuid" doc:"message answered; acknowledges it"`
-	AckRequired  bool     `json:"ack_required,omitempty" doc:"ask for ack_message; you are told when it comes"`
+	AckRequired  bool     `json:"ack_required,omitempty" doc:"ask for ack_message"`
 	Kind         string   `json:"kind,omitempty" enum:"note,question,answer,request,warning" mcp:"full" doc:"default: note, or answer with reply_to"`
 	Urgency      string   `json:"urgency,omitempty" enum:"normal,high" mcp:"full" doc:"messages of persons are above both"`
 	Thread       string   `json:"thread,omitempty" maxLength:"200" mcp:"full" doc:"thread to join; a reply joins that of its original"`

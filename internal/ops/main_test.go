@@ -36,6 +36,9 @@ var (
 	admin  = ident.Principal{Name: "key:admin", Scopes: []ident.Scope{ident.Admin}}
 )
 
+// catalogue has the declarations only.
+func catalogue() *op.Catalogue { return ops.Catalogue(ops.Deps{}) }
+
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{t: t, pool: pgtest.New(t, pgtest.MaxConns(6))}
@@ -46,7 +49,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// req is a call: agent may be "agent" or "agent/session".
+// req is a call in project demo; an empty session is the agent's implicit one.
 func (w *world) req(p ident.Principal, agent, session string, args map[string]any) op.Request {
 	return op.Request{Principal: p, Claim: ident.Claim{Agent: agent, Session: session, Project: "demo"}, Args: args, Door: "http"}
 }
@@ -121,6 +124,15 @@ func (w *world) later(d time.Duration) {
 	w.t.Helper()
 	w.exec(fmt.Sprintf(`create or replace function coord.now() returns timestamptz language sql volatile parallel safe
 		as $$ select pg_catalog.clock_timestamp() + interval '%f seconds' $$`, d.Seconds()))
+}
+
+// sweep sweeps once and checks how many sessions lapsed.
+func (w *world) sweep(lapsed int) {
+	w.t.Helper()
+	swept, err := w.store.Sweep(context.Background())
+	if err != nil || swept.SessionsLapsed != lapsed {
+		w.t.Fatalf("%+v, %v; want %d lapsed", swept, err, lapsed)
+	}
 }
 
 // notices takes what waits for an agent's session, opening it if need be.

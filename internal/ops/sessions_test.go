@@ -1,7 +1,6 @@
 package ops_test
 
 import (
-	"context"
 	"slices"
 	"testing"
 	"time"
@@ -62,9 +61,7 @@ func TestSilentForAWhileIsIdle(t *testing.T) {
 	}
 	// Any call is heard: the process reports it with its next sweep.
 	must[client.Brief](w, anyone, "ana", "", "session_brief", nil)
-	if _, err := w.store.Sweep(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	w.sweep(0)
 	if got := must[client.Agents](w, anyone, "", "", "who_is_active", nil); got.Agents[0].Status != "active" {
 		t.Fatalf("%+v", got)
 	}
@@ -86,16 +83,13 @@ func TestDeadSessionFreesOnlyItsOwn(t *testing.T) {
 	}
 	hold("dead", "a.go")
 	hold("alive", "b.go")
+	w.sweep(0) // the calls up to here are reported before the clock moves
 	w.later(100 * time.Second)
 	must[client.Session](w, anyone, "ana", "alive", "heartbeat", nil)
+	w.sweep(0)
 	w.later(130 * time.Second) // the dead one is silent for 130 s, the other for 30 s
-	swept, err := w.store.Sweep(context.Background())
-	if err != nil || swept.SessionsLapsed != 1 {
-		t.Fatalf("%+v, %v", swept, err)
-	}
-	if again, err := w.store.Sweep(context.Background()); err != nil || again.SessionsLapsed != 0 {
-		t.Fatalf("second sweep: %+v, %v", again, err)
-	}
+	w.sweep(1)
+	w.sweep(0)
 	left := must[client.Agents](w, anyone, "", "", "discover_agents", nil)
 	for _, a := range left.Agents {
 		want := map[string][3]any{"dead": {"disconnected", 0, 0}, "alive": {"active", 1, 1}}[a.SessionID]
@@ -146,9 +140,7 @@ func TestSilentSessionWithoutHeartbeatNeverLapses(t *testing.T) {
 	w := newWorld(t)
 	must[map[string]any](w, anyone, "ana", "", "acquire_lock", map[string]any{"file_path": "a.go", "ttl_minutes": 60.0})
 	w.later(30 * time.Minute)
-	if swept, err := w.store.Sweep(context.Background()); err != nil || swept.SessionsLapsed != 0 {
-		t.Fatalf("%+v, %v", swept, err)
-	}
+	w.sweep(0)
 	dry := must[client.CleanedAgents](w, admin, "", "", "cleanup_agents", map[string]any{"dry_run": true, "idle_minutes": 20.0})
 	if dry.AgentsCleaned != 1 || dry.LocksReleased != 0 || w.audited("cleanup_agents", true) != 0 {
 		t.Fatalf("dry run: %+v", dry)
