@@ -95,6 +95,7 @@ COORDINATION_API_KEY, else by what ` + "`coordctl up`" + ` started.
 
 func unknownCommand(cmd *cobra.Command, word string) error {
 	text := fmt.Sprintf("unknown command %q for %q", word, cmd.CommandPath())
+	cmd.SuggestionsMinimumDistance = 2
 	if near := cmd.SuggestionsFor(word); len(near) > 0 {
 		text += "; did you mean " + strings.Join(near, " or ") + "?"
 	}

@@ -27,15 +27,27 @@ func (a *app) addOperation(root *cobra.Command, d *op.Def) {
 	if parent == root {
 		cmd.GroupID = groupOps
 	}
+	// "audit" is an operation and the group of "audit purge": the command takes the group's place.
+	if g := child(parent, cmd.Name()); g != nil {
+		parent.RemoveCommand(g)
+		cmd.AddCommand(g.Commands()...)
+	}
 	parent.AddCommand(cmd)
-	describeGroup(parent, root)
+	describeGroup(parent)
 }
 
-func group(parent *cobra.Command, word string) *cobra.Command {
+func child(parent *cobra.Command, word string) *cobra.Command {
 	for _, c := range parent.Commands() {
 		if c.Name() == word {
 			return c
 		}
+	}
+	return nil
+}
+
+func group(parent *cobra.Command, word string) *cobra.Command {
+	if c := child(parent, word); c != nil {
+		return c
 	}
 	g := &cobra.Command{
 		Use: word,
@@ -53,9 +65,9 @@ func group(parent *cobra.Command, word string) *cobra.Command {
 	return g
 }
 
-// describeGroup lists a group's verbs as its one-line text.
-func describeGroup(g, root *cobra.Command) {
-	if g == root || g.GroupID == groupRun {
+// describeGroup lists a group's verbs as its one-line text; an operation that is a group too has its own.
+func describeGroup(g *cobra.Command) {
+	if !g.HasParent() || g.GroupID == groupRun || g.Long != "" {
 		return
 	}
 	var verbs []string

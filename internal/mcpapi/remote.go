@@ -62,6 +62,9 @@ func (r *Remote) Call(ctx context.Context, d *op.Def, q op.Request) (op.Response
 	if invalid != nil {
 		return op.Response{}, invalid
 	}
+	if d.RefuseEmpty && len(args) == 0 && q.Claim.Agent != "" {
+		args["agent_id"] = q.Claim.Agent // the API takes an empty body for a probe
+	}
 	if len(d.Routes) == 0 {
 		return op.Response{}, fault.New(client.CodeNotFound, d.Name+" is not served over HTTP", "", "use the database directly")
 	}
