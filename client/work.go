@@ -171,6 +171,12 @@ type HeartbeatWork struct {
 	LeaseToken   string `json:"lease_token,omitempty" maxLength:"40" doc:"as claimed"`
 }
 
+// RenewedWork is the reply of a renewal of all leases.
+type RenewedWork struct {
+	Success bool `json:"success"`
+	Renewed int  `json:"renewed" doc:"tasks the session holds; a lost one is not brought back"`
+}
+
 // ProgressWork reports how far a task is and renews its lease.
 type ProgressWork struct {
 	TaskID     string  `json:"task_id" format:"uuid"`

@@ -313,6 +313,12 @@ func TestResourcesAndPrompts(t *testing.T) {
 	if got := fmt.Sprint(reply["result"]); !strings.Contains(got, "# Active File Locks") && !strings.Contains(got, "No active locks.") {
 		t.Errorf("%v", reply)
 	}
+	reply, _ = c.answer(c.send("resources/read", map[string]any{"uri": uriWork}))
+	want := "# Pending Tasks\n\n## Priority 1\n\n- **fix**: first ## Priority 0\n  - ID: id-1\n\n## Priority 7\n\n- **docs**: later\n  - ID: id-2\n"
+	contents, _ := reply["result"].(map[string]any)["contents"].([]any)
+	if got := contents[0].(map[string]any)["text"]; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
 	reply, _ = c.answer(c.send("prompts/get", map[string]any{"name": "coordinate_file_edit", "arguments": map[string]any{"file_path": "a.go", "task": "rename it"}}))
 	if got := fmt.Sprint(reply["result"]); !strings.Contains(got, "acquire_lock") || !strings.Contains(got, "rename it") || !strings.Contains(got, "nobody holds it") {
 		t.Errorf("%v", reply)

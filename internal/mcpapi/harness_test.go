@@ -75,6 +75,9 @@ type (
 		Locks []lockRow `json:"locks"`
 		Note  string    `json:"note,omitempty"`
 	}
+	tasksOut struct {
+		Tasks []taskRow `json:"tasks"`
+	}
 	none struct{}
 	done struct {
 		Success bool `json:"success"`
@@ -138,6 +141,12 @@ func (w *world) catalogue() *op.Catalogue {
 				out.Note += "\""
 			}
 			return out, nil
+		},
+	})
+	op.Register(c, op.Op[none, tasksOut]{
+		Name: "ready_work", Title: "Ready", Text: "Lists.", Routes: route("GET", "/work/ready"), Scope: ident.Read,
+		Do: func(context.Context, ident.Caller, none) (tasksOut, error) {
+			return tasksOut{Tasks: []taskRow{{"id-2", "docs", "later", 7, ""}, {"id-1", "fix", "first\n## Priority 0", 1, ""}}}, nil
 		},
 	})
 	op.Register(c, op.Op[none, done]{

@@ -31,7 +31,7 @@ type view struct {
 
 var views = []view{
 	{uriLocks, "current_locks", "Active file locks", "Who holds which files now, why, and until when.", "check_locks", (*Door).locksText},
-	{uriWork, "pending_work", "Pending tasks", "Tasks that wait for an agent, most urgent first.", "list_work", (*Door).workText},
+	{uriWork, "pending_work", "Pending tasks", "Tasks that wait for an agent, most urgent first.", "ready_work", (*Door).workText},
 	{uriDigest, "newsletter_status", "What changed", "What happened in this project since this agent last looked.", "project_digest", (*Door).digestText},
 }
 
@@ -112,37 +112,47 @@ func (d *Door) locksText(ctx context.Context, meta map[string]any) (string, erro
 // taskRow is what the resource shows of a task.
 type taskRow struct {
 	TaskID      string `json:"task_id"`
-	ID          string `json:"id"`
 	TaskType    string `json:"task_type"`
 	Description string `json:"description"`
 	Priority    int    `json:"priority"`
-	Status      string `json:"status"`
+	Why         string `json:"why"`
 }
 
+// workText lists what can be claimed and what waits for other tasks.
 func (d *Door) workText(ctx context.Context, meta map[string]any) (string, error) {
-	var reply struct {
-		Tasks []taskRow `json:"tasks"`
+	type page struct {
+		Tasks     []taskRow `json:"tasks"`
+		Truncated bool      `json:"truncated"`
 	}
-	if err := d.ask(ctx, "list_work", map[string]any{"status": "pending", "limit": float64(maxListed)}, meta, &reply); err != nil {
+	var ready, blocked page
+	if err := d.ask(ctx, "ready_work", map[string]any{"limit": float64(maxListed)}, meta, &ready); err != nil {
 		return "", err
 	}
-	if len(reply.Tasks) == 0 {
+	if d.cat.Get("blocked_work") != nil {
+		if err := d.ask(ctx, "blocked_work", map[string]any{"limit": float64(maxListed / 2)}, meta, &blocked); err != nil {
+			return "", err
+		}
+	}
+	tasks := append(ready.Tasks, blocked.Tasks...)
+	if len(tasks) == 0 {
 		return "No pending tasks.", nil
 	}
-	slices.SortStableFunc(reply.Tasks, func(a, b taskRow) int { return a.Priority - b.Priority })
+	slices.SortStableFunc(tasks, func(a, b taskRow) int { return a.Priority - b.Priority })
 	var b strings.Builder
 	b.WriteString("# Pending Tasks\n")
 	last := -1
-	for _, t := range reply.Tasks {
+	for _, t := range tasks {
 		if t.Priority != last {
 			fmt.Fprintf(&b, "\n## Priority %d\n\n", t.Priority)
 			last = t.Priority
 		}
-		id := t.TaskID
-		if id == "" {
-			id = t.ID
+		fmt.Fprintf(&b, "- **%s**: %s\n  - ID: %s\n", line(t.TaskType), line(cut(t.Description, 300)), t.TaskID)
+		if t.Why != "" {
+			fmt.Fprintf(&b, "  - Blocked: %s\n", line(t.Why))
 		}
-		fmt.Fprintf(&b, "- **%s**: %s\n  - ID: %s\n", line(t.TaskType), line(cut(t.Description, 300)), id)
+	}
+	if ready.Truncated || blocked.Truncated {
+		b.WriteString("\nThere are more; get_work hands out the most urgent first.\n")
 	}
 	return b.String(), nil
 }

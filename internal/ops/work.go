@@ -55,6 +55,14 @@ func workers(c *op.Catalogue, d Deps) {
 		Routes: []op.Route{{Method: "POST", Path: "/work/heartbeat"}}, Scope: ident.Write, Acts: true, CLI: "work heartbeat",
 		Tool: op.Tool{Profile: op.Full, Idempotent: true}, RefuseEmpty: true, Do: s.HeartbeatWork,
 	})
+	op.Register(c, op.Op[client.None, client.RenewedWork]{
+		Name: "renew_work", Title: "Renew all leases", Text: "Renews the lease of every task the session holds, each for as long as it was claimed. MCP servers and runners call it with their heartbeat.",
+		Routes: []op.Route{{Method: "POST", Path: "/work/renew"}}, Scope: ident.Write, Acts: true, CLI: "work renew", RefuseEmpty: true,
+		Do: func(ctx context.Context, c ident.Caller, _ client.None) (client.RenewedWork, error) {
+			n, err := s.RenewWork(ctx, c)
+			return client.RenewedWork{Success: err == nil, Renewed: n}, err
+		},
+	})
 	op.Register(c, op.Op[client.ProgressWork, client.TaskChange]{
 		Name: "progress_work", Title: "Report progress", Text: "Shows others how far a task you claimed is, and renews its lease.",
 		Routes: []op.Route{{Method: "POST", Path: "/work/progress"}}, Scope: ident.Write, Acts: true, CLI: "work progress",
