@@ -53,7 +53,7 @@ type Op[In, Out any] struct {
 	Tool    Tool              // zero: no tool
 	CLI     string            // "lock acquire": words of the coordctl command; empty: derived from Name
 	Aliases map[string]string // old field spelling → field
-	Timeout time.Duration     // default 10 s; wait_seconds, when the input has it, is added
+	Timeout time.Duration     // default 5 s; wait_seconds, when the input has it, is added
 	// Waits marks operations that may block on wait_seconds: Do then applies the request key itself, per attempt.
 	Waits bool
 	// RefuseEmpty makes an empty HTTP body 422 even when nothing is required (probes must not claim work).
@@ -112,7 +112,7 @@ func Register[In, Out any](c *Catalogue, o Op[In, Out]) {
 		d.CLI = strings.ReplaceAll(d.Name, "_", "-")
 	}
 	if d.Timeout == 0 {
-		d.Timeout = 10 * time.Second
+		d.Timeout = 5 * time.Second
 	}
 	d.PathFields, d.RareFields = taggedFields(in)
 	d.defaults = defaultsOf(d.In)

@@ -58,6 +58,9 @@ func (w waiter) line(ctx context.Context, c ident.Caller, in client.AcquireLock,
 		left := total - time.Since(start)
 		switch {
 		case err != nil:
+			if turn.Ticket == 0 {
+				turn.Ticket = t.Ticket // the caller went during the very look that queued it
+			}
 			w.leave(ctx, c, turn)
 			return t, err
 		case t.Retry:
