@@ -25,9 +25,17 @@ func claudeFile(r Request) string {
 	return filepath.Join(r.Home, ".claude.json")
 }
 
-// claudeEntry is one value of mcpServers. Variables that may hold secrets are references, with an empty default:
-// Claude Code leaves a reference to an unset variable as it is.
-func claudeEntry(r Request) json.RawMessage {
+// claudeServer is one value of mcpServers.
+type claudeServer struct {
+	Type    string            `json:"type"`
+	Command string            `json:"command"`
+	Args    []string          `json:"args"`
+	Env     map[string]string `json:"env"`
+}
+
+// claudeEntry is ours. Variables that may hold secrets are references, with an empty default: Claude Code leaves a
+// reference to an unset variable as it is.
+func claudeEntry(r Request) claudeServer {
 	env := map[string]string{"AGENT_TYPE": "claude_code"}
 	for _, name := range set(r, passedPlain) {
 		env[name] = r.Getenv(name)
@@ -35,57 +43,68 @@ func claudeEntry(r Request) json.RawMessage {
 	for _, name := range set(r, passedSecret) {
 		env[name] = "${" + name + ":-}"
 	}
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	_ = enc.Encode(struct { // strings only
-		Type    string            `json:"type"`
-		Command string            `json:"command"`
-		Args    []string          `json:"args"`
-		Env     map[string]string `json:"env"`
-	}{"stdio", r.Command, []string{}, env})
-	return bytes.TrimSpace(b.Bytes())
+	return claudeServer{Type: "stdio", Command: r.Command, Args: []string{}, Env: env}
 }
 
-func claudeEdit(r Request, before []byte, add bool) ([]byte, error) {
-	if len(bytes.TrimSpace(before)) == 0 {
+const claudeServers = "mcpServers"
+
+func claudeEdit(r Request, before []byte, add bool) (change, error) {
+	same := change{after: before}
+	text := string(before)
+	if strings.TrimSpace(text) == "" {
 		if !add {
-			return before, nil
+			return same, nil
 		}
-		before = nil
+		text = "{}\n"
 	}
-	top := members{}
-	var err error
-	if before != nil {
-		if top, err = parseObject(before); err != nil {
-			return nil, err
+	top, err := wholeObject(text)
+	if err != nil {
+		return same, err
+	}
+	indent := indentOf(text)
+	_, at := top.get(claudeServers)
+	if at < 0 {
+		if !add {
+			return same, nil
 		}
+		after, added := top.set(claudeServers, map[string]any{ServerName: claudeEntry(r)}, indent, 1)
+		return change{after: []byte(after), added: added}, nil
 	}
-	servers := members{}
-	if raw := top.get("mcpServers"); raw != nil {
-		if servers, err = parseObject(raw); err != nil {
-			return nil, fmt.Errorf("mcpServers: %w", err)
+	servers, err := parseObject(text, top.members[at].value.from)
+	if err != nil {
+		return same, fmt.Errorf("%s: %w", claudeServers, err)
+	}
+	have, ours := servers.get(ServerName)
+	switch {
+	case ours >= 0 && !oursJSON([]byte(have)):
+		return same, fmt.Errorf("%s.%s: %w; remove or rename it first", claudeServers, ServerName, ErrNotOurs)
+	case add:
+		entry, err := json.Marshal(claudeEntry(r))
+		if err != nil {
+			return same, fmt.Errorf("write JSON: %w", err)
 		}
+		if ours >= 0 && sameJSON([]byte(have), entry) {
+			return same, nil
+		}
+		after, added := servers.set(ServerName, claudeEntry(r), indent, 2)
+		return change{after: []byte(after), removed: have, added: added}, nil
+	case ours < 0:
+		return same, nil
 	}
-	have := servers.get(ServerName)
-	if add && sameJSON(have, claudeEntry(r)) || !add && have == nil {
-		return before, nil
+	return claudeRemove(top, at, servers, ours), nil
+}
+
+// claudeRemove takes our entry out, and what would be left empty.
+func claudeRemove(top object, at int, servers object, ours int) change {
+	if len(servers.members) > 1 {
+		after, removed := servers.remove(ours)
+		return change{after: []byte(after), removed: removed}
 	}
-	if have != nil && !oursJSON(have) {
-		return nil, fmt.Errorf("mcpServers.%s: %w; remove or rename it first", ServerName, ErrNotOurs)
+	after, removed := top.remove(at)
+	if len(top.members) == 1 {
+		return change{removed: removed} // the file held nothing but us
 	}
-	if add {
-		servers = servers.with(ServerName, claudeEntry(r))
-	} else {
-		servers = servers.with(ServerName, nil)
-	}
-	if len(servers) == 0 && len(top) == 1 {
-		return nil, nil // the file held nothing but us
-	}
-	if len(servers) == 0 {
-		return top.with("mcpServers", nil).pretty(before)
-	}
-	return top.with("mcpServers", servers.compact()).pretty(before)
+	return change{after: []byte(after), removed: removed}
 }
 
 // oursJSON recognises an entry by the program it starts.
@@ -122,7 +141,8 @@ func claudeNative(r Request, add bool) [][]string {
 	if !add {
 		return [][]string{remove}
 	}
-	return [][]string{remove, {"claude", "mcp", "add-json", "-s", "user", ServerName, string(claudeEntry(r))}}
+	entry, _ := json.Marshal(claudeEntry(r)) // strings only
+	return [][]string{remove, {"claude", "mcp", "add-json", "-s", "user", ServerName, string(entry)}}
 }
 
 func claudeVerify(ctx context.Context, r Request) (string, error) {

@@ -62,36 +62,33 @@ func codexBlock(r Request) (string, error) {
 	return codexBegin + "\n" + strings.TrimSpace(body) + "\n" + codexEnd + "\n", nil
 }
 
-func codexEdit(r Request, before []byte, add bool) ([]byte, error) {
-	rest, err := cutBlock(string(before))
+func codexEdit(r Request, before []byte, add bool) (change, error) {
+	same := change{after: before}
+	rest, old, err := cutBlock(string(before))
 	if err != nil {
-		return nil, err
+		return same, err
 	}
 	servers, err := codexServers([]byte(rest))
 	if err != nil {
-		return nil, err
+		return same, err
 	}
 	if _, taken := servers[ServerName]; taken {
-		if !add && rest == string(before) {
-			return nil, fmt.Errorf("mcp_servers.%s: %w; remove it by hand", ServerName, ErrNotOurs)
-		}
-		return nil, fmt.Errorf("mcp_servers.%s: %w; remove or rename it first", ServerName, ErrNotOurs)
+		return same, fmt.Errorf("mcp_servers.%s: %w; remove or rename it first", ServerName, ErrNotOurs)
 	}
-	if !add {
-		if rest == string(before) {
-			return before, nil
-		}
-		if strings.TrimSpace(rest) == "" {
-			return nil, nil
-		}
-		return []byte(rest), nil
+	switch {
+	case !add && old == "":
+		return same, nil
+	case !add && strings.TrimSpace(rest) == "":
+		return change{removed: old}, nil
+	case !add:
+		return change{after: []byte(rest), removed: old}, nil
 	}
 	block, err := codexBlock(r)
 	if err != nil {
-		return nil, err
+		return same, err
 	}
-	if strings.Contains(string(before), block) {
-		return before, nil
+	if block == old {
+		return same, nil
 	}
 	after := rest
 	if after != "" && !strings.HasSuffix(after, "\n") {
@@ -102,26 +99,30 @@ func codexEdit(r Request, before []byte, add bool) ([]byte, error) {
 	}
 	after += block
 	if _, err := codexServers([]byte(after)); err != nil {
-		return nil, err
+		return same, err
 	}
-	return []byte(after), nil
+	return change{after: []byte(after), removed: old, added: block}, nil
 }
 
-// cutBlock removes our block and the blank line before it.
-func cutBlock(text string) (string, error) {
+// cutBlock removes our block and the blank line before it, and returns both.
+func cutBlock(text string) (rest, block string, err error) {
 	from := strings.Index(text, codexBegin)
 	if from < 0 {
-		return text, nil
+		return text, "", nil
 	}
 	length := strings.Index(text[from:], codexEnd)
 	if length < 0 {
-		return "", errors.New("our block has no end marker; correct the file by hand")
+		return "", "", errors.New("our block has no end marker; correct the file by hand")
 	}
-	head := text[:from]
-	if strings.HasSuffix(head, "\n\n") {
-		head = head[:len(head)-1]
+	to := from + length + len(codexEnd)
+	if strings.HasPrefix(text[to:], "\n") {
+		to++
 	}
-	return head + strings.TrimPrefix(text[from+length+len(codexEnd):], "\n"), nil
+	block = text[from:to]
+	if strings.HasSuffix(text[:from], "\n\n") {
+		from--
+	}
+	return text[:from] + text[to:], block, nil
 }
 
 type codexServer struct {

@@ -61,12 +61,32 @@ type Result struct {
 	Next       []string `json:"next"`
 }
 
-// host is what differs between hosts. edit returns the file's content with (or without) our entry; nil in means that
-// there is no file, nil out that it should go.
+// change is an edit of a host's file: the content after it, nil when the file should go, and the pieces of ours that
+// went and came. Only those are shown: other entries may hold secrets.
+type change struct {
+	after          []byte
+	removed, added string
+}
+
+func (c change) diff() string {
+	var b strings.Builder
+	for _, part := range []struct{ mark, text string }{{"- ", c.removed}, {"+ ", c.added}} {
+		if part.text == "" {
+			continue
+		}
+		for line := range strings.SplitSeq(strings.TrimSuffix(part.text, "\n"), "\n") {
+			b.WriteString(part.mark + line + "\n")
+		}
+	}
+	return b.String()
+}
+
+// host is what differs between hosts. edit adds our entry to the file's content, or takes it out; nil content means
+// that there is no file.
 type host struct {
 	title   string
 	file    func(Request) string
-	edit    func(Request, []byte, bool) ([]byte, error)
+	edit    func(Request, []byte, bool) (change, error)
 	command func(content []byte) (string, error) // that our entry starts; empty: there is no entry
 	native  func(Request, bool) [][]string       // the host's own commands, when it is to be asked
 	verify  func(ctx context.Context, r Request) (string, error)
@@ -152,15 +172,15 @@ func apply(ctx context.Context, h host, r Request, add bool, res *Result) error 
 	if err != nil {
 		return err
 	}
-	after, err := h.edit(r, before, add)
+	c, err := h.edit(r, before, add)
 	if err != nil {
 		return fmt.Errorf("%s: %w", res.File, err)
 	}
 	res.Via = "file"
-	if bytes.Equal(before, after) {
+	if c.removed == "" && c.added == "" {
 		return nil
 	}
-	res.Changed, res.Diff = true, diff(string(before), string(after))
+	res.Changed, res.Diff = true, c.diff()
 	commands := h.native(r, add)
 	if len(commands) > 0 {
 		res.Via = commands[len(commands)-1][0]
@@ -172,16 +192,14 @@ func apply(ctx context.Context, h host, r Request, add bool, res *Result) error 
 		return err
 	}
 	if len(commands) == 0 {
-		return replaceFile(res.File, after)
+		return replaceFile(res.File, c.after)
 	}
 	for i, words := range commands {
 		if err := runIn(ctx, r.Dir, words); err != nil && i == len(commands)-1 { // earlier ones only make room
 			return err
 		}
 	}
-	now, err := readFile(res.File)
-	res.Diff = diff(string(before), string(now))
-	return err
+	return nil
 }
 
 func runIn(ctx context.Context, dir string, words []string) error {
@@ -278,34 +296,6 @@ func replaceFile(path string, content []byte) error {
 		return fmt.Errorf("write the host's configuration: %w", err)
 	}
 	return nil
-}
-
-// diff shows the lines that went and came. There is one place of change, so what begins and ends alike is left
-// out; no context is shown, since other entries beside ours may hold secrets.
-func diff(before, after string) string {
-	b, a := splitLines(before), splitLines(after)
-	start := 0
-	for start < len(b) && start < len(a) && b[start] == a[start] {
-		start++
-	}
-	for len(b) > start && len(a) > start && b[len(b)-1] == a[len(a)-1] {
-		b, a = b[:len(b)-1], a[:len(a)-1]
-	}
-	var out strings.Builder
-	for _, l := range b[start:] {
-		out.WriteString("- " + l + "\n")
-	}
-	for _, l := range a[start:] {
-		out.WriteString("+ " + l + "\n")
-	}
-	return out.String()
-}
-
-func splitLines(s string) []string {
-	if s == "" {
-		return nil
-	}
-	return strings.Split(strings.TrimSuffix(s, "\n"), "\n")
 }
 
 // set lists which of names have a value in the person's shell.

@@ -8,107 +8,120 @@ import (
 	"strings"
 )
 
-// members is a JSON object whose values are kept as they were written, in order.
-type members []struct {
-	name  string
-	value json.RawMessage
+// span is a piece of a JSON text.
+type span struct{ from, to int }
+
+// object is a JSON object in a text: where it stands and where its members' names and values do. Edits splice the
+// text, so that everything else stays byte for byte as people and programs wrote it.
+type object struct {
+	text    string
+	at      span // from the opening to behind the closing brace
+	members []memberAt
 }
 
-func parseObject(raw []byte) (members, error) {
-	dec := json.NewDecoder(bytes.NewReader(raw))
+type memberAt struct {
+	key         string
+	name, value span
+}
+
+// parseObject reads the object that text holds at offset.
+func parseObject(text string, offset int) (object, error) {
+	o := object{text: text, at: span{from: offset}}
+	dec := json.NewDecoder(strings.NewReader(text[offset:]))
 	tok, err := dec.Token()
 	if err != nil {
-		return nil, fmt.Errorf("it is not JSON: %w", err)
+		return o, fmt.Errorf("it is not JSON: %w", err)
 	}
 	if tok != json.Delim('{') {
-		return nil, errors.New("it holds no JSON object")
+		return o, errors.New("it holds no JSON object")
 	}
-	var out members
+	pos := func() int { return offset + int(dec.InputOffset()) }
+	o.at.from = pos() - 1
 	for dec.More() {
-		name, err := dec.Token()
+		from := pos()
+		key, err := dec.Token()
 		if err != nil {
-			return nil, fmt.Errorf("it is not JSON: %w", err)
+			return o, fmt.Errorf("it is not JSON: %w", err)
 		}
+		m := memberAt{name: span{from + strings.IndexByte(text[from:pos()], '"'), pos()}}
+		m.key, _ = key.(string) // an object's names are strings
 		var value json.RawMessage
 		if err := dec.Decode(&value); err != nil {
-			return nil, fmt.Errorf("it is not JSON: %w", err)
+			return o, fmt.Errorf("it is not JSON: %w", err)
 		}
-		text, _ := name.(string) // an object's names are strings
-		out = append(out, struct {
-			name  string
-			value json.RawMessage
-		}{text, value})
+		m.value = span{pos() - len(value), pos()}
+		o.members = append(o.members, m)
 	}
 	if _, err := dec.Token(); err != nil {
-		return nil, fmt.Errorf("it is not JSON: %w", err)
+		return o, fmt.Errorf("it is not JSON: %w", err)
 	}
-	return out, nil
+	o.at.to = pos()
+	return o, nil
 }
 
-func (m members) get(name string) json.RawMessage {
-	for _, f := range m {
-		if f.name == name {
-			return f.value
+// wholeObject is parseObject for a file that must hold one object and nothing else.
+func wholeObject(text string) (object, error) {
+	o, err := parseObject(text, 0)
+	if err == nil && strings.TrimSpace(text[o.at.to:]) != "" {
+		err = errors.New("it is not JSON: there is text behind the object")
+	}
+	return o, err
+}
+
+// get returns the text of a member's value, empty when there is none, and its index.
+func (o object) get(key string) (value string, index int) {
+	for i, m := range o.members {
+		if m.key == key {
+			return o.text[m.value.from:m.value.to], i
 		}
 	}
-	return nil
+	return "", -1
 }
 
-// with returns m with name set; nil removes it.
-func (m members) with(name string, value json.RawMessage) members {
-	out := make(members, 0, len(m)+1)
-	found := false
-	for _, f := range m {
-		if f.name == name {
-			found = true
-			if value == nil {
-				continue
-			}
-			f.value = value
-		}
-		out = append(out, f)
-	}
-	if !found && value != nil {
-		out = append(out, struct {
-			name  string
-			value json.RawMessage
-		}{name, value})
-	}
-	return out
-}
-
-func (m members) compact() json.RawMessage {
+// set returns the text with the member, whose value is written at depth levels of indent.
+func (o object) set(key string, value any, indent string, depth int) (text, added string) {
+	margin := strings.Repeat(indent, depth)
 	var b bytes.Buffer
-	b.WriteByte('{')
-	for i, f := range m {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		name, _ := json.Marshal(f.name) // a string
-		b.Write(name)
-		b.WriteByte(':')
-		b.Write(f.value)
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent(margin, indent)
+	_ = enc.Encode(value) // strings, lists and objects of ours
+	body := strings.TrimSpace(b.String())
+	if _, i := o.get(key); i >= 0 {
+		at := o.members[i].value
+		return o.text[:at.from] + body + o.text[at.to:], margin + `"` + key + `": ` + body
 	}
-	b.WriteByte('}')
-	return b.Bytes()
+	name, _ := json.Marshal(key) // a string
+	added = margin + string(name) + ": " + body
+	if n := len(o.members); n > 0 {
+		end := o.members[n-1].value.to
+		return o.text[:end] + ",\n" + added + o.text[end:], added
+	}
+	outer := strings.Repeat(indent, depth-1)
+	return o.text[:o.at.from] + "{\n" + added + "\n" + outer + "}" + o.text[o.at.to:], added
 }
 
-// pretty indents like the original did.
-func (m members) pretty(original []byte) ([]byte, error) {
-	indent := "  "
-	if _, rest, ok := strings.Cut(string(original), "\n"); ok {
+// remove returns the text without the member at index, and what went.
+func (o object) remove(index int) (text, removed string) {
+	m := o.members[index]
+	from, to := o.at.from+1, o.at.to-1
+	switch {
+	case index > 0:
+		from, to = o.members[index-1].value.to, m.value.to
+	case len(o.members) > 1:
+		from, to = m.name.from, o.members[1].name.from
+	}
+	return o.text[:from] + o.text[to:], o.text[m.name.from:m.value.to]
+}
+
+// indentOf is the first line's indent inside the object, two spaces when it has none.
+func indentOf(text string) string {
+	if _, rest, ok := strings.Cut(text, "\n"); ok {
 		if n := len(rest) - len(strings.TrimLeft(rest, " \t")); n > 0 {
-			indent = rest[:n]
+			return rest[:n]
 		}
 	}
-	var b bytes.Buffer
-	if err := json.Indent(&b, m.compact(), "", indent); err != nil {
-		return nil, fmt.Errorf("it is not JSON: %w", err)
-	}
-	if original == nil || bytes.HasSuffix(original, []byte("\n")) {
-		b.WriteByte('\n')
-	}
-	return b.Bytes(), nil
+	return "  "
 }
 
 // sameJSON compares two values without regard to spaces and the order of members.
