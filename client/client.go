@@ -132,7 +132,11 @@ func WithRequestKey(ctx context.Context, key string) context.Context {
 // the query (GET, DELETE) or the body.
 func call[Out any](ctx context.Context, c *AgentCoordinationClient, method, pattern string, in any) (Out, error) {
 	var out Out
-	target, body, wait, err := encode(method, pattern, in)
+	key, _ := ctx.Value(requestKey{}).(string)
+	if key == "" {
+		key = randomKey()
+	}
+	target, body, wait, err := encode(method, pattern, in, key)
 	if err != nil {
 		return out, err
 	}
@@ -140,10 +144,6 @@ func call[Out any](ctx context.Context, c *AgentCoordinationClient, method, patt
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, defaultTimeout+wait)
 		defer cancel()
-	}
-	key, _ := ctx.Value(requestKey{}).(string)
-	if key == "" {
-		key = randomKey()
 	}
 	for try := 0; ; try++ {
 		reply, err := c.send(ctx, method, target, body, key)
@@ -199,8 +199,9 @@ func (c *AgentCoordinationClient) send(ctx context.Context, method, target strin
 	return nil, failure(res, reply)
 }
 
-// encode splits the members of in over path, query and body. wait is its wait_seconds.
-func encode(method, pattern string, in any) (target string, body []byte, wait time.Duration, err error) {
+// encode splits the members of in over path, query and body. wait is its wait_seconds. A body that would be empty says
+// the request key: the service takes an empty one for a probe and refuses it.
+func encode(method, pattern string, in any, key string) (target string, body []byte, wait time.Duration, err error) {
 	raw, err := json.Marshal(in)
 	if err != nil {
 		return "", nil, 0, fmt.Errorf("the input is not JSON: %w", err)
@@ -242,6 +243,9 @@ func encode(method, pattern string, in any) (target string, body []byte, wait ti
 			target += "?" + query.Encode()
 		}
 		return target, nil, wait, nil
+	}
+	if len(members) == 0 {
+		members["request_key"], _ = json.Marshal(key) // a string always marshals
 	}
 	body, err = json.Marshal(members)
 	return target, body, wait, err
