@@ -213,3 +213,31 @@ func TestChunkedBodies(t *testing.T) {
 		}
 	}
 }
+
+// discard is a ResponseWriter that costs nothing, so that a benchmark sees the door alone.
+type discard struct{ h http.Header }
+
+func (d *discard) Header() http.Header         { return d.h }
+func (d *discard) Write(b []byte) (int, error) { return len(b), nil }
+func (d *discard) WriteHeader(int)             {}
+
+// BenchmarkDoor is what the door and the pipeline add to an operation: routing, key, JSON both ways, validation.
+func BenchmarkDoor(b *testing.B) {
+	static, err := httpapi.NewKeys([]string{"env-key"}, "")
+	if err != nil {
+		b.Fatal(err)
+	}
+	h := newWorld().door(func(o *httpapi.Options) { o.Static, o.Notices = static, nil })
+	req, err := http.NewRequestWithContext(b.Context(), "POST", "/echo", nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	req.Header.Set("X-API-Key", "env-key")
+	const body = `{"agent_id":"agent-1","agent_type":"codex","name":"src/main.go","count":30,"tags":["a","b"]}`
+	req.ContentLength = int64(len(body))
+	b.ReportAllocs()
+	for b.Loop() {
+		req.Body = io.NopCloser(strings.NewReader(body))
+		h.ServeHTTP(&discard{http.Header{}}, req)
+	}
+}
