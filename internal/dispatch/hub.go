@@ -37,8 +37,8 @@ type Waiter struct {
 	C      chan struct{}
 	hub    *Hub
 	topics []string
-	unit   string // the topic of the wake-up in C; empty when C holds a broadcast only
-	all    bool   // a broadcast is in C
+	unit   string // the topic of the unit it was woken for and is not done with
+	all    bool   // it was woken for everybody's news
 }
 
 // Park registers a waiter before its caller looks, so that no wake-up falls between look and wait.
@@ -96,6 +96,9 @@ func (w *Waiter) Close() {
 func (w *Waiter) Requeue() {
 	w.hub.mu.Lock()
 	defer w.hub.mu.Unlock()
+	if len(w.C) == 0 { // else there is news again already
+		w.unit, w.all = "", false
+	}
 	for _, t := range w.topics {
 		w.hub.remove(t, w)
 		w.hub.parked[t] = append(w.hub.parked[t], w)
@@ -144,23 +147,22 @@ func (h *Hub) Local(topics []string) {
 	}
 }
 
-// wakeOne gives a unit to the first waiter of t that has none yet.
+// wakeOne gives a unit to the first waiter of t that has none; else to the first one that is just looking for another,
+// since it may have looked too early for this one.
 func (h *Hub) wakeOne(t string) {
-	for _, w := range h.parked[t] {
-		if len(w.C) == 1 && w.unit != "" {
-			continue
+	for _, busy := range []bool{false, true} {
+		for _, w := range h.parked[t] {
+			if w.unit == "" || busy && len(w.C) == 0 {
+				w.unit = t
+				w.signal()
+				return
+			}
 		}
-		w.unit = t
-		w.signal()
-		return
 	}
 }
 
 // broadcast tells w something that concerns everybody.
 func (w *Waiter) broadcast() {
-	if len(w.C) == 0 {
-		w.unit = ""
-	}
 	w.all = true
 	w.signal()
 }
