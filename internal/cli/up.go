@@ -196,7 +196,7 @@ func (a *app) upDetached(ctx context.Context, home local.Home, f upFlags) error 
 	if f.addr != "" {
 		args = append(args, "--addr", f.addr)
 	}
-	child := exec.Command(exe, args...) //nolint:contextcheck // it outlives this command by design
+	child := exec.Command(exe, args...) // without a context: it outlives this command
 	child.Stdout, child.Stderr, child.SysProcAttr = log, log, local.Detached()
 	if err := child.Start(); err != nil {
 		return fmt.Errorf("start in the background: %w", err)
@@ -246,7 +246,7 @@ func (a *app) ensurePostgres(ctx context.Context) error {
 	}
 	_, err = embedpg.FindBinaries(ctx, nil)
 	if err == nil || !errors.Is(err, embedpg.ErrNoBinaries) || os.Geteuid() != 0 {
-		return nil //nolint:nilerr // OpenDatabase meets the same failure and tells it with the ways out
+		return nil // OpenDatabase meets the same failure and tells it with the ways out
 	}
 	apt, lookErr := exec.LookPath("apt-get")
 	if lookErr != nil {

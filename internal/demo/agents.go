@@ -29,7 +29,7 @@ type mcpAgent struct {
 
 func (s *stage) mcpAgent(ctx context.Context, id, kind string) (*mcpAgent, error) {
 	a := &mcpAgent{id: id, session: "session-of-" + id}
-	cmd := exec.Command(s.opts.MCPServer) //nolint:contextcheck // strike ends it, after ctx
+	cmd := exec.Command(s.opts.MCPServer) // without a context: strike ends it
 	cmd.Dir = filepath.Join(s.dir, folder)
 	cmd.Env = append(append([]string{}, s.env...),
 		"AGENT_ID="+id, "AGENT_TYPE="+kind, "SESSION_ID="+a.session, "COORD_PROJECT="+project, "COORD_TOOL_PROFILE=full")

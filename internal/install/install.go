@@ -217,7 +217,7 @@ func runIn(ctx context.Context, dir string, words []string) error {
 func Probe(ctx context.Context, command string) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, 60*time.Second)
 	defer cancel()
-	c, err := mcpclient.Start(ctx, exec.Command(command), "coordctl") //nolint:contextcheck // Close ends it
+	c, err := mcpclient.Start(ctx, exec.Command(command), "coordctl") // without a context: Close ends it
 	if err != nil {
 		return nil, err
 	}

@@ -138,7 +138,7 @@ func (d *Database) repair(ctx context.Context, log *slog.Logger) error {
 	server, err := embedpg.Start(ctx, d.opts)
 	if err != nil {
 		log.ErrorContext(ctx, "the embedded Postgres could not be started; trying again", "err", err)
-		return nil
+		return nil //nolint:nilerr // the next tick tries again
 	}
 	before := d.URL
 	old := d.server
