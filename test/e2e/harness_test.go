@@ -46,6 +46,7 @@ func run(m *testing.M) int {
 // install is one running installation in a folder of its own.
 type install struct {
 	Home        string `json:"-"`
+	Work        string `json:"-"` // the folder that every agent works in: one repository for all
 	APIURL      string `json:"api_url"`
 	DatabaseURL string `json:"database_url"`
 	APIKey      string `json:"api_key"`
@@ -80,7 +81,7 @@ func up(t *testing.T, extra ...string) *install {
 		t.Fatal(err)
 	}
 	_ = os.Chmod(home, 0o755)
-	in := &install{Home: home}
+	in := &install{Home: home, Work: t.TempDir()}
 	t.Cleanup(func() {
 		out, err := in.coordctl(t, "down")
 		if err != nil {
@@ -210,7 +211,7 @@ func (in *install) agent(t *testing.T, id string, extra ...string) *mcpAgent {
 	t.Helper()
 	cmd := exec.Command(filepath.Join(bin, "mcp-server"))
 	cmd.Env = in.env(append([]string{"AGENT_ID=" + id, "AGENT_TYPE=e2e", "SESSION_ID=ses-" + id, "COORD_PROJECT=default"}, extra...)...)
-	cmd.Dir, cmd.Stderr = t.TempDir(), os.Stderr
+	cmd.Dir, cmd.Stderr = in.Work, os.Stderr
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -20,8 +20,8 @@ func TestHostClaudeCodeConnects(t *testing.T) {
 	hosts(t)
 	in := up(t)
 	env := []string{"DISABLE_AUTOUPDATER=1", "COORD_HOME=" + in.Home}
-	out, err := hostCommand(t, home, t.TempDir(), env, "claude", "mcp", "add", "-s", "user",
-		"-e", "COORD_HOME="+in.Home, "-e", "AGENT_ID=claude-e2e", "coord", "--", filepath.Join(bin, "mcp-server"))
+	out, err := hostCommand(t, home, t.TempDir(), env, "claude", "mcp", "add", "coord", "-s", "user",
+		"-e", "COORD_HOME="+in.Home, "-e", "AGENT_ID=claude-e2e", "--", filepath.Join(bin, "mcp-server"))
 	if err != nil {
 		t.Fatalf("claude mcp add: %v\n%s", err, out)
 	}
