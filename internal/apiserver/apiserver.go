@@ -70,7 +70,7 @@ func Run(ctx context.Context, cfg Config, ready func(addr string)) error {
 		return err
 	}
 	defer pool.Close()
-	s := assemble(cfg, pool, static)
+	s := assemble(cfg, pool, static) //nolint:contextcheck // every request brings its own context
 	defer s.endStreams(ctx)
 	known, err := s.checkSchema(ctx)
 	if err != nil {

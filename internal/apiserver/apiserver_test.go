@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/agent-coordinator/agent-coordinator/internal/config"
+	"github.com/agent-coordinator/agent-coordinator/internal/obs"
 	"github.com/agent-coordinator/agent-coordinator/internal/pgtest"
 )
 
@@ -29,7 +30,7 @@ func configured(t testing.TB, dsn string, more map[string]string) Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Config{API: api}
+	return Config{API: api, Log: obs.NewLogger(t.Output(), "error", false)}
 }
 
 // start runs a server and returns its URL; it stops with the test.

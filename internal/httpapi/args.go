@@ -61,10 +61,7 @@ func (s *Server) arguments(c *gin.Context, d *op.Def, params []string, hasBody b
 		}
 	}
 	for _, name := range params {
-		v := c.Param(name)
-		if strings.HasPrefix(v, "/") { // gin's catch-all keeps the slash before it
-			v = v[1:]
-		}
+		v := strings.TrimPrefix(c.Param(name), "/") // gin's catch-all keeps the slash before it
 		if !utf8.ValidString(v) {
 			return nil, fault.Invalid(name, "the path is not UTF-8", "encode it as UTF-8, then percent-encode")
 		}

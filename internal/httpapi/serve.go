@@ -40,6 +40,8 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 		s.log.WarnContext(ctx, "calls still ran after the drain and were dropped")
 		err = srv.Close()
 	}
-	<-done
+	if end := <-done; !errors.Is(end, http.ErrServerClosed) {
+		err = errors.Join(err, end)
+	}
 	return err
 }

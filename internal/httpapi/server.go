@@ -169,7 +169,7 @@ func (s *Server) operation(d *op.Def, r op.Route) gin.HandlerFunc {
 			Principal: p, Claim: claim(req.Header), Args: args, RequestKey: req.Header.Get("Idempotency-Key"),
 			RequestID: id, Door: "http", FromBody: hasBody,
 		})
-		stopped := err != nil && context.Cause(ctx) == errStopping
+		stopped := err != nil && errors.Is(context.Cause(ctx), errStopping)
 		end()
 		if stopped {
 			err = stoppingFault()

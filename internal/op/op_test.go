@@ -211,7 +211,7 @@ func TestStrictRefusesAndSuggests(t *testing.T) {
 
 func TestRefuseEmpty(t *testing.T) {
 	t.Parallel()
-	for in, refused := range map[string]bool{`{}`: true, `{"foo":1}`: true, `{"agent_id":null}`: true, `{"agent_id":"a"}`: false, `{"coats":2}`: false} {
+	for in, refused := range map[string]bool{`{}`: true, `{"foo":1}`: true, `{"agent_id":null}`: true, `{"agent_id":"a"}`: false, `{"coats":2}`: false, `{"request_key":"k"}`: false} {
 		p, d, f := fixture(t, func(o *Op[paint, painted]) { o.RefuseEmpty = true })
 		_, err := p.Call(t.Context(), d, Request{Principal: ident.Principal{Agent: "a", Scopes: writer.Scopes}, Args: args(t, in), FromBody: true})
 		if got := err != nil && strings.Contains(err.Error(), "an empty request"); got != refused {
