@@ -268,3 +268,13 @@ func (c *AgentCoordinationClient) IsFileLocked(ctx context.Context, path string)
 	state, err := c.LockStatus(ctx, LockStatus{FilePath: path})
 	return state.Locked, err
 }
+
+// Remember stores an experience for every agent of the project; the same again within an hour is merged.
+func (c *AgentCoordinationClient) Remember(ctx context.Context, in Remember) (Remembered, error) {
+	return call[Remembered](ctx, c, "POST", "/memory/store", in)
+}
+
+// Recall finds what agents remembered, and skills, by relevance.
+func (c *AgentCoordinationClient) Recall(ctx context.Context, in Recall) (Recalled, error) {
+	return call[Recalled](ctx, c, "POST", "/memory/query", in)
+}

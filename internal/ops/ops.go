@@ -28,5 +28,6 @@ func Catalogue(d Deps) *op.Catalogue {
 	keys(c, d.Store)
 	people(c, d.Store)
 	projects(c, d.Store)
+	memory(c, d)
 	return c
 }

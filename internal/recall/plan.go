@@ -1,0 +1,278 @@
+package recall
+
+import (
+	"cmp"
+	"context"
+	"slices"
+)
+
+// collect finds the memories worth scoring. exact: the best by words are provably among them.
+func (c *compiled) collect(ctx context.Context, src Source) (docs []Doc, exact bool, err error) {
+	if c.stats.N <= int64(c.p.Small) {
+		docs, err = src.Candidates(ctx, Pick{Need: c.need, Archived: c.Archived, Limit: c.p.Small + 1})
+		if err != nil {
+			return nil, false, err
+		}
+		if len(docs) <= c.p.Small {
+			c.count(docs)
+			return docs, true, c.repair(ctx, src)
+		}
+		c.n = max(c.n, float64(len(docs)))
+		c.weigh()
+	}
+	if err := c.repair(ctx, src); err != nil {
+		return nil, false, err
+	}
+	if few := c.fewest(); few != nil {
+		docs, err = src.Candidates(ctx, Pick{All: [][]int64{c.need}, Need: c.need, Archived: c.Archived, Limit: 2 * c.p.Candidates})
+		return docs, len(docs) < 2*c.p.Candidates, err
+	}
+	return c.byTerms(ctx, src)
+}
+
+// fewest returns a term that every result needs and that few enough memories have to score them all.
+func (c *compiled) fewest() *term {
+	for i, t := range c.terms {
+		if t.kind == needTerm && t.df > 0 && t.df <= int64(c.p.Candidates) {
+			return &c.terms[i]
+		}
+	}
+	return nil
+}
+
+// byTerms takes the rarest terms first, then conjunctions of common ones unless the bound shows that they cannot matter.
+func (c *compiled) byTerms(ctx context.Context, src Source) ([]Doc, bool, error) {
+	limit := 2 * c.p.Candidates
+	rare, left := c.split()
+	if len(rare) == 0 && len(left) == 0 { // only words that most memories have
+		docs, err := src.Candidates(ctx, Pick{Need: c.need, Archived: c.Archived, Limit: c.p.Newest})
+		return docs, false, err
+	}
+	var docs []Doc
+	full := false
+	if len(rare) > 0 {
+		var err error
+		if docs, err = src.Candidates(ctx, Pick{Any: rare, Need: c.need, Archived: c.Archived, Limit: limit}); err != nil {
+			return nil, false, err
+		}
+		full = len(docs) >= limit
+		if full && c.correct(docs) { // a term was newer than the counts: plan again with what was seen
+			rare, left = c.split()
+			if len(rare) > 0 {
+				if docs, err = src.Candidates(ctx, Pick{Any: rare, Need: c.need, Archived: c.Archived, Limit: limit}); err != nil {
+					return nil, false, err
+				}
+				full = len(docs) >= limit
+			}
+		}
+	}
+	if c.proven(docs, left) {
+		return docs, !full, nil
+	}
+	if pairs := c.conjunctions(left); len(pairs) > 0 {
+		more, err := src.Candidates(ctx, Pick{All: pairs, Need: c.need, Archived: c.Archived, Limit: limit})
+		if err != nil {
+			return nil, false, err
+		}
+		docs = unite(docs, more)
+	}
+	return docs, false, nil
+}
+
+// split divides the searchable terms into those to fetch whole and the ones left over, both rarest first.
+func (c *compiled) split() (rare []int64, left []*term) {
+	byDF := make([]*term, 0, len(c.terms))
+	for i := range c.terms {
+		if c.terms[i].kind != needTerm {
+			byDF = append(byDF, &c.terms[i])
+		}
+	}
+	slices.SortStableFunc(byDF, func(a, b *term) int { return cmp.Compare(a.df, b.df) })
+	most := max(int64(c.p.MaxShare*c.n), int64(c.p.Candidates)/2)
+	sum := int64(0)
+	for _, t := range byDF {
+		switch {
+		case t.df > most:
+		case len(left) == 0 && sum+t.df <= int64(c.p.Candidates):
+			sum += t.df
+			rare = append(rare, t.hash)
+		default:
+			left = append(left, t)
+		}
+	}
+	return rare, left
+}
+
+// correct raises frequencies that the candidates disprove; true when the plan should be made again.
+func (c *compiled) correct(docs []Doc) bool {
+	counts := c.counts(docs)
+	changed := false
+	for i := range c.terms {
+		if n := counts[i]; n > 2*c.terms[i].df+100 {
+			c.terms[i].df, changed = max(n, int64(c.p.Candidates)+1), true
+		}
+	}
+	if changed {
+		c.weigh()
+	}
+	return changed
+}
+
+// count takes the statistics from the memories themselves: all of them are there.
+func (c *compiled) count(docs []Doc) {
+	groups := map[int64]bool{}
+	lenT, lenB := 0., 0.
+	for i := range docs {
+		groups[docs[i].Group] = true
+		lenT += float64(docs[i].LenTitle)
+		lenB += float64(docs[i].LenBody)
+	}
+	n := max(1, float64(len(docs)))
+	c.n = n
+	c.stats = Stats{N: int64(len(docs)), Groups: int64(len(groups)), LenTitle: lenT / n, LenBody: lenB / n}
+	for i, df := range c.counts(docs) {
+		c.terms[i].df = df
+	}
+	c.weigh()
+}
+
+// counts returns for each term how many of docs have it.
+func (c *compiled) counts(docs []Doc) []int64 {
+	s, out := c.scorer(), make([]int64, len(c.terms))
+	for i := range docs {
+		var m match
+		s.score(&docs[i], &m)
+		for j := range out {
+			if m.seen.has(j) {
+				out[j]++
+			}
+		}
+	}
+	return out
+}
+
+// proven reports whether no memory outside docs can be among the best by words: the terms left over together cannot
+// reach the score of the Limit-th candidate.
+func (c *compiled) proven(docs []Doc, left []*term) bool {
+	bound := 0.
+	for _, t := range c.terms {
+		if t.df > max(int64(c.p.MaxShare*c.n), int64(c.p.Candidates)/2) {
+			bound += t.weight * t.idf * (c.p.K1 + 1)
+		}
+	}
+	for _, t := range left {
+		bound += t.weight * t.idf * (c.p.K1 + 1)
+	}
+	if bound == 0 {
+		return true
+	}
+	if len(docs) < c.Limit {
+		return false
+	}
+	s, scores := c.scorer(), make([]float64, len(docs))
+	for i := range docs {
+		var m match
+		s.score(&docs[i], &m)
+		scores[i] = m.score
+	}
+	slices.Sort(scores)
+	return scores[len(scores)-c.Limit] >= bound
+}
+
+// conjunctions are pairs and triples of the rarest terms left over, the most informative first, as long as they are
+// expected to bring in no more than Candidates memories.
+func (c *compiled) conjunctions(left []*term) [][]int64 {
+	type set struct {
+		terms []int64
+		info  float64
+		size  float64
+	}
+	left = left[:min(len(left), 6)]
+	var sets []set
+	for i := range left {
+		for j := i + 1; j < len(left); j++ {
+			two := set{
+				[]int64{left[i].hash, left[j].hash}, left[i].idf + left[j].idf,
+				float64(left[i].df) * float64(left[j].df) / c.n,
+			}
+			sets = append(sets, two)
+			for k := j + 1; k < len(left); k++ {
+				sets = append(sets, set{
+					append(slices.Clone(two.terms), left[k].hash), two.info + left[k].idf, two.size * float64(left[k].df) / c.n,
+				})
+			}
+		}
+	}
+	slices.SortStableFunc(sets, func(a, b set) int { return cmp.Compare(b.info, a.info) })
+	var out [][]int64
+	room := float64(c.p.Candidates)
+	for _, s := range sets {
+		if s.size <= room && len(out) < c.p.Pairs {
+			room -= s.size
+			out = append(out, s.terms)
+		}
+	}
+	return out
+}
+
+// unite appends the memories of more that docs lacks.
+func unite(docs, more []Doc) []Doc {
+	seen := make(map[int64]bool, len(docs))
+	for i := range docs {
+		seen[docs[i].ID] = true
+	}
+	for _, d := range more {
+		if !seen[d.ID] {
+			docs = append(docs, d)
+		}
+	}
+	return docs
+}
+
+// repair adds for words that no memory has the known ones most like them. Only plain words are repaired.
+func (c *compiled) repair(ctx context.Context, src Source) error {
+	var words []string
+	for _, t := range c.terms {
+		if t.kind == textTerm && t.df == 0 {
+			c.unknown = append(c.unknown, t.text)
+			if repairable(t.text) && len(words) < 3 {
+				words = append(words, t.text)
+			}
+		}
+	}
+	if len(words) == 0 {
+		return nil
+	}
+	found, err := src.Similar(ctx, words)
+	if err != nil || len(found) == 0 {
+		return err
+	}
+	var extra []term
+	for _, w := range words {
+		for _, like := range found[w] {
+			h := Hash64(c.Project, like.Word)
+			extra = append(extra, term{text: like.Word, hash: h, h32: hash32(h), weight: c.p.Repaired * like.Score})
+		}
+	}
+	return c.admit(ctx, src, extra)
+}
+
+// admit adds terms that stand in for unknown ones, with their frequencies.
+func (c *compiled) admit(ctx context.Context, src Source, extra []term) error {
+	hashes := make([]int64, 0, len(extra))
+	for _, t := range extra {
+		hashes = append(hashes, t.hash)
+	}
+	s, err := src.Stats(ctx, hashes)
+	if err != nil {
+		return err
+	}
+	for i, t := range extra {
+		t.df = s.DF[i]
+		if t.df > 0 && !slices.ContainsFunc(c.terms, func(o term) bool { return o.hash == t.hash }) {
+			c.terms = append(c.terms, t)
+		}
+	}
+	c.weigh()
+	return nil
+}

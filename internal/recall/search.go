@@ -1,0 +1,189 @@
+package recall
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Result is the answer to a Query.
+type Result struct {
+	Hits      []Hit  // by relevance
+	Nothing   bool   // nothing relevant: an answer, not a failure
+	Reason    string // why nothing was found, or what could not be done
+	Unsure    bool   // the best result covers little of the question
+	Truncated bool   // more memories matched than Hits has
+	Coverage  float64
+	Searched  int  // memories scored
+	Exact     bool // the candidates provably hold the best by words
+}
+
+// Hit is one found memory.
+type Hit struct {
+	Doc
+	Relevance float64 // 0..1; what hits are sorted by
+	Parts     Parts
+}
+
+// Parts is how a relevance came about. Words, Context, Tags and Paths are shares of the best possible score.
+type Parts struct {
+	Words, Context, Tags, Paths float64
+	Factor                      float64 // of age, staleness and success together
+	Coverage                    float64
+	Matched                     []string // terms of the query it has
+	Newer                       bool     // an older, nearly equal memory is behind it
+	Older                       bool     // a newer, nearly equal memory is before it
+}
+
+// Search runs q over src. It fails only when src does.
+func Search(ctx context.Context, src Source, q Query, p Params) (Result, error) {
+	c := compile(q, p)
+	if len(c.terms) == len(c.need) {
+		return newest(ctx, src, c)
+	}
+	stats, err := src.Stats(ctx, c.hashes())
+	if err != nil {
+		return Result{}, err
+	}
+	c.learn(stats)
+	docs, exact, err := c.collect(ctx, src)
+	if err != nil {
+		return Result{}, err
+	}
+	hits, err := c.rank(ctx, src, docs)
+	if err != nil {
+		return Result{}, err
+	}
+	return c.answer(hits, len(docs), exact), nil
+}
+
+// newest answers a query without words, tags and paths: the newest memories, their relevance halved with each HalfLife.
+func newest(ctx context.Context, src Source, c *compiled) (Result, error) {
+	docs, err := src.Candidates(ctx, Pick{Need: c.need, Archived: c.Archived, Limit: c.p.Newest})
+	if err != nil {
+		return Result{}, err
+	}
+	hits := make([]Hit, 0, len(docs))
+	for _, d := range docs {
+		f := c.factor(d)
+		h := Hit{Doc: d, Parts: Parts{Factor: f}}
+		h.Relevance = f / (1 + c.p.Recency) * max(.01, math.Exp2(-c.days(d)/c.p.HalfLife))
+		hits = append(hits, h)
+	}
+	sortHits(hits)
+	r := c.cut(hits)
+	r.Searched, r.Exact = len(docs), len(docs) < c.p.Newest
+	if len(r.Hits) == 0 {
+		r.Nothing, r.Reason = true, "there are no such memories"
+	}
+	return r, nil
+}
+
+// rank scores docs and gives the best their context.
+func (c *compiled) rank(ctx context.Context, src Source, docs []Doc) ([]Hit, error) {
+	s := c.scorer()
+	hits := make([]Hit, 0, len(docs))
+	for _, d := range docs {
+		if c.NoStale && d.Flags&Stale != 0 {
+			continue
+		}
+		h := Hit{Doc: d}
+		var m match
+		s.score(&d, &m)
+		h.Parts.Words = m.score / c.best
+		h.Parts.Coverage = s.coverage(m.seen)
+		h.Parts.Tags, h.Parts.Paths = c.p.TagBoost*float64(m.tags), c.p.PathBoost*float64(min(m.paths, 2))
+		if h.Parts.Words == 0 && m.tags+m.paths == 0 {
+			continue
+		}
+		h.Parts.Factor = c.factor(d)
+		h.Relevance = h.raw()
+		hits = append(hits, h)
+	}
+	sortHits(hits)
+	if c.hasText() {
+		if err := c.addContext(ctx, src, s, hits[:min(len(hits), c.p.ContextTop)]); err != nil {
+			return nil, err
+		}
+	}
+	top := hits[:min(len(hits), c.p.ContextTop)]
+	sortHits(top)
+	c.order(top)
+	for i := range hits {
+		hits[i].Relevance = squash(hits[i].Relevance)
+	}
+	sortHits(hits) // squash keeps the order; the tail may not stand before the head
+	return hits, nil
+}
+
+func (h *Hit) raw() float64 {
+	return (h.Parts.Words + h.Parts.Context + h.Parts.Tags + h.Parts.Paths) * h.Parts.Factor
+}
+
+// squash maps a score in units of the best possible to 0..1, keeping the order: all the words once is 0.63.
+func squash(x float64) float64 { return 1 - math.Exp(-x) }
+
+// factor is the product of the multipliers of a memory.
+func (c *compiled) factor(d Doc) float64 {
+	f := 1 + c.p.Recency*math.Exp2(-c.days(d)/c.p.HalfLife)
+	if d.Flags&Stale != 0 {
+		f *= c.p.Stale
+	}
+	if d.Kind == Procedural {
+		f *= 1 + c.p.SkillSpread*(float64(d.Skill)/100-.5)
+	}
+	return f
+}
+
+func (c *compiled) days(d Doc) float64 { return max(0, float64(c.Now-d.CreatedAt)) / 86400 }
+
+func sortHits(hits []Hit) {
+	slices.SortStableFunc(hits, func(a, b Hit) int {
+		return cmp.Or(cmp.Compare(b.Relevance, a.Relevance), cmp.Compare(b.ID, a.ID))
+	})
+}
+
+// cut applies the least relevance and the limit.
+func (c *compiled) cut(hits []Hit) Result {
+	n := len(hits)
+	if c.MinRelevance > 0 {
+		n, _ = slices.BinarySearchFunc(hits, c.MinRelevance, func(h Hit, least float64) int {
+			if h.Relevance >= least {
+				return -1
+			}
+			return 1
+		})
+	}
+	r := Result{Truncated: n > c.Limit}
+	r.Hits = hits[:min(n, c.Limit)]
+	return r
+}
+
+// answer decides whether there is anything to say.
+func (c *compiled) answer(hits []Hit, searched int, exact bool) Result {
+	text := c.hasText()
+	best := 0.
+	for i := range min(len(hits), 10) {
+		best = max(best, hits[i].Parts.Coverage)
+	}
+	absent := text && best < c.p.AbsentBelow
+	if absent { // what was asked for by tag or path is still an answer
+		hits = slices.DeleteFunc(hits, func(h Hit) bool { return h.Parts.Tags+h.Parts.Paths == 0 })
+	}
+	r := c.cut(hits)
+	r.Searched, r.Exact, r.Coverage = searched, exact, best
+	r.Unsure = text && best < c.p.UnsureBelow && len(r.Hits) > 0
+	switch {
+	case len(r.Hits) > 0:
+	case searched == 0 || len(hits) == 0 && !absent:
+		r.Nothing, r.Reason = true, "no memory has any of these words"
+	case absent:
+		r.Nothing = true
+		r.Reason = fmt.Sprintf("the nearest memory covers %.0f %% of what is asked, less than %.0f %%", 100*best, 100*c.p.AbsentBelow)
+	default:
+		r.Nothing, r.Reason = true, "no memory reaches min_relevance"
+	}
+	return r
+}
