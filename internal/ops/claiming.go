@@ -43,20 +43,22 @@ func (g claiming) get(ctx context.Context, c ident.Caller, in client.GetWork) (c
 	defer end.Stop()
 	w := g.hub.Park(g.store.WorkTopics(c, in)...)
 	defer w.Close()
-	for {
+	for why := woken; ; {
 		looked := time.Now()
 		out, err := g.look(ctx, c, in)
 		if err != nil || out.Success {
+			if err == nil && why == learnt {
+				g.wakeOthers(ctx, c, in)
+			}
 			return out, err
 		}
 		if w.Add(g.store.WorkTopics(c, in)...) {
 			continue // something may have come to a lane before this call was parked on it
 		}
-		more, err := g.await(ctx, c, in, w, end.C)
-		if err != nil {
+		if why, err = g.await(ctx, c, in, w, end.C); err != nil {
 			return client.Work{}, err
 		}
-		if !more {
+		if why == timeUp {
 			if g.hub.LastCheck(workTopics).After(looked) && time.Since(g.hub.LastCheck(workTopics)) < 2*workRecheck {
 				return out, nil
 			}
@@ -65,29 +67,51 @@ func (g claiming) get(ctx context.Context, c ident.Caller, in client.GetWork) (c
 	}
 }
 
-// await waits for a reason to look; false when the time is up.
-func (g claiming) await(ctx context.Context, c ident.Caller, in client.GetWork, w *dispatch.Waiter, end <-chan time.Time) (bool, error) {
+// reason is why a waiting call looks again.
+type reason int
+
+const (
+	woken  reason = iota // there was a unit for it
+	learnt               // it found out, for all that offer the same, that a new class fits
+	timeUp
+)
+
+// await waits for a reason to look.
+func (g claiming) await(ctx context.Context, c ident.Caller, in client.GetWork, w *dispatch.Waiter, end <-chan time.Time) (reason, error) {
 	for {
 		select {
 		case <-w.C:
 		case <-end:
-			return false, nil
+			return timeUp, nil
 		case <-ctx.Done():
-			return false, ctx.Err()
+			return timeUp, ctx.Err()
 		}
 		unit, everybody := w.Why()
+		grew := false
 		if everybody {
-			grew, err := g.store.LearnWork(ctx, c, in)
-			if err != nil {
-				return false, err
+			var err error
+			if grew, err = g.store.LearnWork(ctx, c, in); err != nil {
+				return timeUp, err
 			}
 			w.Add(g.store.WorkTopics(c, in)...)
-			unit = unit || grew
+		}
+		if unit || grew {
+			w.Requeue()
+		}
+		if grew {
+			return learnt, nil
 		}
 		if unit {
-			w.Requeue()
-			return true, nil
+			return woken, nil
 		}
+	}
+}
+
+// wakeOthers wakes a waiter for every task that is still ready: their wake-ups may have come before those waiting for
+// them knew the class. It is best effort; the re-check does the same a little later.
+func (g claiming) wakeOthers(ctx context.Context, c ident.Caller, in client.GetWork) {
+	if news, err := g.store.ReadyTopics(ctx, g.store.WorkTopics(c, in)); err == nil {
+		g.hub.Local(news)
 	}
 }
 
