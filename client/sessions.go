@@ -31,13 +31,14 @@ type EndSession struct {
 
 // EndedSession says what a closed session gave back.
 type EndedSession struct {
-	Success       bool   `json:"success"`
-	SessionID     string `json:"session_id"`
-	Reason        string `json:"reason,omitempty" doc:"session_not_found when nothing was ended"`
-	Already       string `json:"already,omitempty" enum:"ended,lapsed" doc:"set when it was closed before"`
-	LocksReleased int    `json:"locks_released"`
-	TasksRequeued int    `json:"tasks_requeued"`
-	TasksDead     int    `json:"tasks_dead,omitempty" doc:"tasks that had no attempt left"`
+	Success       bool     `json:"success"`
+	SessionID     string   `json:"session_id"`
+	Reason        string   `json:"reason,omitempty" doc:"session_not_found when nothing was ended"`
+	Already       string   `json:"already,omitempty" enum:"ended,lapsed" doc:"set when it was closed before"`
+	LocksReleased int      `json:"locks_released"`
+	FilePaths     []string `json:"file_paths,omitempty" doc:"paths that are free now"`
+	TasksRequeued int      `json:"tasks_requeued"`
+	TasksDead     int      `json:"tasks_dead,omitempty" doc:"tasks that had no attempt left"`
 }
 
 // DiscoverAgents filters the sessions of the project.

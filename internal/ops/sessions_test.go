@@ -1,11 +1,16 @@
 package ops_test
 
 import (
+	"context"
+	"fmt"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/agent-coordinator/agent-coordinator/client"
+	"github.com/agent-coordinator/agent-coordinator/internal/coord"
 	"github.com/agent-coordinator/agent-coordinator/internal/op"
 )
 
@@ -189,4 +194,57 @@ func kindsOf(list []client.Notice) []string {
 		out = append(out, n.Kind)
 	}
 	return out
+}
+
+// Four processes sweep at once: each silent session lapses once, with one audit row.
+func TestSweepsShareTheWork(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for i := range 20 {
+		must[client.Session](w, anyone, "ana", fmt.Sprint(i), "heartbeat", nil)
+	}
+	w.later(125 * time.Second)
+	var wg sync.WaitGroup
+	var lapsed atomic.Int64
+	for range 4 {
+		wg.Go(func() {
+			swept, err := coord.New(w.pool).Sweep(context.Background())
+			if err != nil {
+				t.Error(err)
+			}
+			lapsed.Add(int64(swept.SessionsLapsed))
+		})
+	}
+	wg.Wait()
+	w.sweep(0)
+	if rows := scan[int](w, `select count(distinct session_id) from coord.audit_log where operation = 'lapse_session'`); lapsed.Load() != 20 || rows != 20 || w.audited("lapse_session", true) != 20 {
+		t.Fatalf("%d lapsed, %d audited", lapsed.Load(), rows)
+	}
+}
+
+func TestLeftoversGo(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	r := w.req(anyone, "ana", "s", map[string]any{"to": []any{"bob"}, "text": "x", "allow_unknown": true})
+	r.RequestKey = "k"
+	if _, err := send[client.SentMessage](w, "send_message", r); err != nil {
+		t.Fatal(err)
+	}
+	if len(w.notices("bob", "b")) != 1 {
+		t.Fatal("no notice")
+	}
+	for _, step := range []struct {
+		later            time.Duration
+		replies, notices int
+	}{{23 * time.Hour, 1, 1}, {25 * time.Hour, 0, 1}, {8 * 24 * time.Hour, 0, 0}} {
+		w.later(step.later)
+		w.store = coord.New(w.pool) // a process tidies once a minute
+		w.sweep(0)
+		if r, n := scan[int](w, `select count(*) from coord.idempotency`), scan[int](w, `select count(*) from coord.notices`); r != step.replies || n != step.notices {
+			t.Errorf("after %s: %d replies, %d notices", step.later, r, n)
+		}
+	}
+	if n := scan[int](w, `select count(*) from public.messages`); n != 1 {
+		t.Error("the message went too")
+	}
 }

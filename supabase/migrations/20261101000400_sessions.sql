@@ -81,7 +81,7 @@ begin
       'This session was silent too long (%s): %s lock(s) and %s task(s) were given back. It goes on; take again what you still need.', p_reason, v_released, v_tasks),
       pg_catalog.jsonb_build_object('locks_released', v_released, 'tasks_returned', v_tasks));
   end if;
-  return pg_catalog.jsonb_build_object('locks_released', v_released,
+  return pg_catalog.jsonb_build_object('locks_released', v_released, 'file_paths', coalesce(v_locks -> 'file_paths', '[]'),
     'tasks_requeued', coalesce((v_work ->> 'requeued')::int, 0), 'tasks_dead', coalesce((v_work ->> 'dead')::int, 0),
     'wake', coalesce(v_locks -> 'wake', '[]') || coalesce(v_work -> 'wake', '[]') || pg_catalog.jsonb_build_array('n:' || p_project || ':' || p_session));
 end $$;

@@ -52,15 +52,23 @@ create policy message_recipients_read on public.message_recipients for select to
 create policy messages_service on public.messages to service_role using (true) with check (true);
 create policy message_recipients_service on public.message_recipients to service_role using (true) with check (true);
 
--- The notice's words and data for a message.
+-- At most p_bytes bytes of a text, without half a character.
+create function coord.cut(p_text text, p_bytes int) returns text language sql immutable parallel safe set search_path = '' as $$
+  select case when pg_catalog.octet_length(p_text) <= p_bytes then p_text
+    else (select pg_catalog.left(p_text, max(n)) from pg_catalog.generate_series(0, least(p_bytes, length(p_text))) n
+          where pg_catalog.octet_length(pg_catalog.left(p_text, n)) <= p_bytes) || '…' end
+$$;
+
+-- The notice's words (at most 300 bytes) and data for a message. complete: the words have all of the text.
 create function coord.message_notice_text(p_m public.messages) returns text language sql immutable set search_path = '' as $$
   select pg_catalog.format('%s%s from %s: %s%s', case when p_m.urgency = 'normal' then '' else p_m.urgency || ' ' end, p_m.kind,
-    pg_catalog.left(p_m.sender, 60), pg_catalog.left(p_m.text, 160),
-    case when length(p_m.text) > 160 then '… (list_messages has all of it)' when p_m.ack_required then ' (acknowledge it: ack_message)' else '' end)
+    coord.cut(p_m.sender, 40), coord.cut(p_m.text, 180),
+    case when pg_catalog.octet_length(p_m.text) > 180 then ' (list_messages has all of it)'
+         when p_m.ack_required then ' (acknowledge it: ack_message)' else '' end)
 $$;
 create function coord.message_notice_data(p_m public.messages) returns jsonb language sql immutable set search_path = '' as $$
   select pg_catalog.jsonb_build_object('message_id', p_m.id, 'from', p_m.sender, 'thread', p_m.thread, 'urgency', p_m.urgency,
-    'ack_required', p_m.ack_required, 'complete', length(p_m.text) <= 160 and length(p_m.sender) <= 60)
+    'ack_required', p_m.ack_required, 'complete', pg_catalog.octet_length(p_m.text) <= 180)
 $$;
 
 -- Stores a message for its recipients and queues its notices. Returns {message_id, wake}; wake has the topics of
@@ -267,7 +275,7 @@ begin
     into v_notices, v_mail from taken t;
   if v_mail is not null then
     update public.message_recipients r set delivered_at = coalesce(r.delivered_at, v_now),
-        read_at = case when length(m.text) <= 160 and not m.ack_required then coalesce(r.read_at, v_now) else r.read_at end
+        read_at = case when pg_catalog.octet_length(m.text) <= 180 and not m.ack_required then coalesce(r.read_at, v_now) else r.read_at end
       from public.messages m where m.project_id = p_project and m.id = any (v_mail)
         and r.project_id = p_project and r.agent_id = v_agent and r.message_id = m.id;
   end if;

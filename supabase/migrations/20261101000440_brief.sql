@@ -21,7 +21,7 @@ begin
     'unread', (select count(*) from (select from public.message_recipients r where r.project_id = p_project and r.agent_id = v_s.agent_id and r.read_at is null limit 100) x))
     || coord.brief_locks(p_project, p_session, v_now) || coord.brief_work(p_project, v_s);
   v_out := v_out || pg_catalog.jsonb_build_object('messages', (select coalesce(pg_catalog.jsonb_agg(pg_catalog.jsonb_strip_nulls(pg_catalog.jsonb_build_object(
-      'message_id', m.id, 'from', m.sender, 'kind', m.kind, 'text', pg_catalog.left(m.text, 160), 'more', nullif(length(m.text) > 160, false),
+      'message_id', m.id, 'from', m.sender, 'kind', m.kind, 'text', coord.cut(m.text, 180), 'more', nullif(pg_catalog.octet_length(m.text) > 180, false),
       'ack_required', nullif(m.ack_required, false)))
       order by m.urgency <> 'overseer', m.urgency <> 'high', m.id), '[]') from public.messages m where m.project_id = p_project and m.id = any (v_mail)),
     'handoff', (select pg_catalog.jsonb_build_object('agent_name', h.agent_name, 'summary', pg_catalog.left(h.summary, 400), 'next_steps',
@@ -31,7 +31,7 @@ begin
       order by h.to_agent is null, h.agent_name <> v_s.agent_id, h.id desc limit 1));
   if v_mail is not null then
     update public.message_recipients r set delivered_at = coalesce(r.delivered_at, v_now),
-        read_at = case when length(m.text) <= 160 and not m.ack_required then v_now end
+        read_at = case when pg_catalog.octet_length(m.text) <= 180 and not m.ack_required then v_now end
       from public.messages m where m.project_id = p_project and m.id = any (v_mail)
         and r.project_id = p_project and r.agent_id = v_s.agent_id and r.message_id = m.id and r.read_at is null;
     update coord.notices n set delivered_at = v_now where n.project_id = p_project and n.session_id = p_session and n.delivered_at is null
