@@ -2,7 +2,7 @@ package client
 
 // SendMessage sends a message to other agents.
 type SendMessage struct {
-	To           []string `json:"to,omitempty" doc:"agent ids; * = all active; default: sender of reply_to"`
+	To           []string `json:"to,omitempty" maxLength:"200" doc:"agent ids; * = all active; default: sender of reply_to"`
 	Text         string   `json:"text" minLength:"1" maxLength:"4000"`
 	ReplyTo      string   `json:"reply_to,omitempty" format:"uuid" doc:"message answered; acknowledges it"`
 	AckRequired  bool     `json:"ack_required,omitempty" doc:"ask for ack_message"`
