@@ -57,7 +57,7 @@ func (p *process) check(ctx context.Context, out io.Writer) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, checkWithin)
 	defer cancel()
-	stop := p.background(nil)
+	stop := p.background(ctx, nil)
 	d.Problem = fault.From(p.probe(ctx, &d))
 	stop()
 	d.OK, d.TookMS = d.Problem == nil, time.Since(start).Milliseconds()

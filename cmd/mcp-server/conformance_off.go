@@ -2,7 +2,16 @@
 
 package main
 
-import "flag"
+import (
+	"flag"
 
-// conformanceFlags adds nothing: the fixtures are in builds with the tag conformance only.
+	"github.com/mark3labs/mcp-go/server"
+)
+
+// In builds without the tag conformance there are no fixtures, and no flags for them.
+
 func conformanceFlags(*flag.FlagSet, *options) {}
+
+func conformanceOptions() []server.ServerOption { return nil }
+
+func addFixtures(*server.MCPServer) {}

@@ -56,7 +56,8 @@ func checkout(t testing.TB) string {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{
-		{"init", "-q"}, {"add", "."},
+		{"init", "-q"},
+		{"add", "."},
 		{"-c", "user.name=t", "-c", "user.email=t@example.com", "commit", "-q", "-m", "one"},
 		{"remote", "add", "origin", "https://github.com/acme/shop.git"},
 	} {
@@ -81,6 +82,7 @@ type agent struct {
 
 	mu     sync.Mutex
 	stderr strings.Builder
+	wrote  chan struct{} // something came on stderr
 }
 
 // environment is what a server of these tests gets: nothing of the machine's own.
@@ -102,7 +104,7 @@ func start(t testing.TB, dir string, vars map[string]string) *agent {
 
 func spawn(t testing.TB, dir string, vars map[string]string, args ...string) *agent {
 	t.Helper()
-	a := &agent{t: t, lines: make(chan map[string]any, 1000), exited: make(chan error, 1), kept: map[int]map[string]any{}}
+	a := &agent{t: t, lines: make(chan map[string]any, 1000), exited: make(chan error, 1), wrote: make(chan struct{}, 1), kept: map[int]map[string]any{}}
 	a.cmd = program(t, dir, vars, args...)
 	in, err := a.cmd.StdinPipe()
 	if err != nil {
@@ -150,7 +152,30 @@ func spawn(t testing.TB, dir string, vars map[string]string, args ...string) *ag
 func (a *agent) Write(p []byte) (int, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	select {
+	case a.wrote <- struct{}{}:
+	default:
+	}
 	return a.stderr.Write(p)
+}
+
+// listens waits until the server says at which URL it listens.
+func (a *agent) listens() string {
+	a.t.Helper()
+	timeout := time.After(within)
+	for {
+		a.mu.Lock()
+		_, rest, ok := strings.Cut(a.stderr.String(), "listens on ")
+		a.mu.Unlock()
+		if url, _, whole := strings.Cut(rest, "\n"); ok && whole {
+			return url
+		}
+		select {
+		case <-a.wrote:
+		case <-timeout:
+			a.t.Fatal("the server does not listen")
+		}
+	}
 }
 
 func (a *agent) hello() map[string]any {

@@ -30,7 +30,6 @@ type place struct {
 
 	mu       sync.Mutex
 	resolved *client.ResolvedRepository
-	root     string // root commit when it was resolved: a repository that gets its first commit is resolved again
 	checked  time.Time
 }
 

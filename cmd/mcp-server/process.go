@@ -59,20 +59,23 @@ func newProcess(cfg config.MCP, log *slog.Logger) (*process, error) {
 	opt := mcpapi.Options{
 		Version: version.String(), Full: strings.EqualFold(cfg.ToolProfile, "full"), Identify: p.ident.Identify,
 		Paths: p.place, Keeper: p.keeper, Complete: p.place.complete, Log: log,
+		Extra: conformanceOptions(),
 	}
 	if p.local != nil {
 		opt.Notices = mcpapi.NoticesFunc(p.local.notices)
 	}
 	p.door = mcpapi.New(p.cat, p.invoker, opt)
+	addFixtures(p.door.MCP())
 	return p, nil
 }
 
 // endWithin bounds ending the sessions at an orderly end. Hosts kill a server that stays longer.
 const endWithin = 1500 * time.Millisecond
 
-// background runs what keeps the process useful until stop is called; stop ends the sessions.
-func (p *process) background(stdio mcpapi.Updater) (stop func()) {
-	ctx, cancel := context.WithCancel(context.Background())
+// background runs what keeps the process useful until stop is called, also after parent's end: calls are being
+// finished then. stop ends the sessions.
+func (p *process) background(parent context.Context, stdio mcpapi.Updater) (stop func()) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(parent))
 	var wg sync.WaitGroup
 	wg.Go(func() { p.keeper.Run(ctx) })
 	wg.Go(func() { p.place.warm(ctx) })
@@ -80,7 +83,7 @@ func (p *process) background(stdio mcpapi.Updater) (stop func()) {
 		wg.Go(func() { p.local.run(ctx, p.door, stdio) })
 	}
 	return func() {
-		ectx, done := context.WithTimeout(context.Background(), endWithin)
+		ectx, done := context.WithTimeout(ctx, endWithin)
 		p.keeper.End(ectx)
 		done()
 		cancel()
@@ -93,7 +96,7 @@ func (p *process) background(stdio mcpapi.Updater) (stop func()) {
 
 func (p *process) serveStdio(ctx context.Context, in io.Reader, out io.Writer) error {
 	srv := mcpstdio.New(p.door.MCP(), mcpstdio.WithLogger(p.log))
-	stop := p.background(srv)
+	stop := p.background(ctx, srv)
 	defer stop()
 	return srv.Serve(ctx, in, out)
 }
@@ -118,7 +121,7 @@ func (p *process) serveHTTP(ctx context.Context, o options) error {
 		mux.Handle("/message", sse.MessageHandler())
 	}
 	srv := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(p.log.Handler(), slog.LevelDebug)}
-	stop := p.background(nil)
+	stop := p.background(ctx, nil)
 	defer stop()
 	fmt.Fprintf(os.Stderr, "mcp-server listens on http://%s/mcp\n", ln.Addr())
 	unwatch := context.AfterFunc(ctx, func() {

@@ -2,6 +2,9 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -198,10 +201,13 @@ func TestResultsFitTheirSchemas(t *testing.T) {
 		"get_task":     {{"task_id": task}, {"task_id": "00000000-0000-0000-0000-000000000000"}},
 		"update_work":  {{"task_id": task, "action": "progress", "percent": 50, "note": "half"}},
 		"complete_work": {
-			{"task_id": task, "success": true, "result": map[string]any{"ok": true}}, {"task_id": task, "success": true, "result": map[string]any{"ok": true}},
+			{"task_id": task, "success": true, "result": map[string]any{"ok": true}},
+			{"task_id": task, "success": true, "result": map[string]any{"ok": true}},
 			{"task_id": "00000000-0000-0000-0000-000000000000", "success": false},
 		},
 		"send_message": {{"to": []string{"*"}, "text": "hello"}},
+		"remember":     {{"summary": "tests need a database", "event_type": "discovery"}},
+		"recall":       {{"query": "database"}, {}},
 		"handoff":      {{"action": "write", "summary": "done"}, {"action": "read"}},
 	}
 	order := []string{"get_work", "update_work", "complete_work"}
@@ -272,5 +278,46 @@ func TestCheck(t *testing.T) {
 		if !tt.ok && (d.Problem == nil || d.Problem.Code != "unavailable") {
 			t.Errorf("%+v", d)
 		}
+	}
+}
+
+func TestHTTPTransport(t *testing.T) {
+	t.Parallel()
+	a := spawn(t, checkout(t), map[string]string{"COORD_DATABASE_URL": pgtest.DSN(t)}, "--transport=sse", "--port=0")
+	url := a.listens()
+	for i, session := range []string{"one", "two"} {
+		body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"acquire_lock","arguments":{"file_path":"x"},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
+			`"io.modelcontextprotocol/clientCapabilities":{}}}}`
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k, v := range map[string]string{
+			"Content-Type": "application/json", "Accept": "application/json, text/event-stream", "Mcp-Protocol-Version": "2026-07-28",
+			"Mcp-Method": "tools/call", "Mcp-Name": "acquire_lock", "X-Session-Id": session, "Connection": "close",
+		} {
+			req.Header.Set(k, v)
+		}
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw, err := io.ReadAll(res.Body)
+		_ = res.Body.Close()
+		if err != nil || !strings.Contains(string(raw), fmt.Sprintf(`"success":%v`, i == 0)) {
+			t.Errorf("session %s: %s, %v", session, raw, err)
+		}
+	}
+	if err := a.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	a.wait()
+}
+
+func TestHTTPTransportIsLocal(t *testing.T) {
+	t.Parallel()
+	cmd := program(t, t.TempDir(), map[string]string{"COORD_DATABASE_URL": "postgres://127.0.0.1:1/x"}, "--transport=http", "--host=0.0.0.0", "--port=0")
+	if out, err := cmd.CombinedOutput(); !isExit(err, 1) || !strings.Contains(string(out), "loopback") {
+		t.Errorf("%v: %s", err, out)
 	}
 }

@@ -198,7 +198,7 @@ func TestRareArgumentsAreHiddenNotRefused(t *testing.T) {
 		t.Errorf("core %s\nfull %s", core, full)
 	}
 	want := `{"type":"object","properties":{"file_path":{"type":"string","description":"path to take"},"reason":{"type":"string","description":"why"},` +
-		`"wait_seconds":{"type":"integer","description":"seconds to wait","default":0,"minimum":0,"maximum":55}},"required":["file_path"],"additionalProperties":false}`
+		`"wait_seconds":{"type":"integer","description":"seconds to wait","maximum":55}},"required":["file_path"],"additionalProperties":false}`
 	if core != want {
 		t.Errorf("got  %s\nwant %s", core, want)
 	}

@@ -139,7 +139,8 @@ func TestHTTPListenersAreTold(t *testing.T) {
 	door, url := httpDoor(t, newWorld(), writer)
 	header, meta := modern("subscriptions/listen", "")
 	delete(header, "Mcp-Name")
-	res := postRaw(t, url, header, "subscriptions/listen", map[string]any{"_meta": meta, "notifications": map[string]any{"resourceSubscriptions": []string{uriLocks}}})
+	res := postRaw(t, url, header, "subscriptions/listen", //nolint:bodyclose // closed below; the linter does not follow postRaw
+		map[string]any{"_meta": meta, "notifications": map[string]any{"resourceSubscriptions": []string{uriLocks}}})
 	defer res.Body.Close()
 	lines := make(chan string, 100)
 	go func() {

@@ -36,9 +36,14 @@ func (p *Process) Identify(ctx context.Context, meta map[string]any) (ident.Prin
 	kind := cmp.Or(p.AgentType, agentType(clientName(ctx, meta)), "claude_code")
 	agent := cmp.Or(p.Agent, defaultAgent(kind, p.Host, p.User))
 	claim := ident.Claim{Agent: agent, AgentType: kind, Session: sessionFromMeta(meta)}
-	if claim.Session == "" {
-		claim.Session = p.OwnSession()
+	if over, ok := ctx.Value(httpKey{}).(httpCaller); ok { // several clients share a process that serves HTTP
+		claim.Agent, claim.AgentType = cmp.Or(over.claim.Agent, claim.Agent), cmp.Or(over.claim.AgentType, claim.AgentType)
+		claim.Session = cmp.Or(claim.Session, over.claim.Session)
 	}
+	if cs := overHTTP(ctx); cs != nil && claim.Session == "" {
+		claim.Session = cs.SessionID()
+	}
+	claim.Session = cmp.Or(claim.Session, p.OwnSession())
 	principal := ident.Principal{Name: cmp.Or(p.Principal, "local:"+agent), Scopes: []ident.Scope{ident.Read, ident.Write}}
 	if p.Place != nil {
 		var err error
@@ -76,9 +81,20 @@ func clientName(ctx context.Context, meta map[string]any) string {
 
 // hostNames maps words in a client's name to the agent types people use in rules and filters. The first hit counts.
 var hostNames = []struct{ word, kind string }{
-	{"claude-ai", "claude_desktop"}, {"claude", "claude_code"}, {"codex", "codex"}, {"cursor", "cursor"}, {"gemini", "gemini"},
-	{"windsurf", "windsurf"}, {"cline", "cline"}, {"copilot", "copilot"}, {"visual studio code", "vscode"}, {"vscode", "vscode"},
-	{"zed", "zed"}, {"goose", "goose"}, {"amp", "amp"}, {"opencode", "opencode"},
+	{"claude-ai", "claude_desktop"},
+	{"claude", "claude_code"},
+	{"codex", "codex"},
+	{"cursor", "cursor"},
+	{"gemini", "gemini"},
+	{"windsurf", "windsurf"},
+	{"cline", "cline"},
+	{"copilot", "copilot"},
+	{"visual studio code", "vscode"},
+	{"vscode", "vscode"},
+	{"zed", "zed"},
+	{"goose", "goose"},
+	{"amp", "amp"},
+	{"opencode", "opencode"},
 }
 
 // agentType turns a client's name into an agent type; empty stays empty.

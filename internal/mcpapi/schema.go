@@ -49,18 +49,9 @@ func outputSchema(d *op.Def) json.RawMessage {
 		s.Properties[name] = p
 	}
 	order := fieldOrder(d.Types[1])
-	for _, extra := range []struct {
-		name   string
-		schema *huma.Schema
-	}{
-		{"notices", &huma.Schema{Type: "array", Items: &huma.Schema{Type: "object"}}},
-		{"truncated", &huma.Schema{Type: "boolean"}},
-		{"hint", &huma.Schema{Type: "string"}},
-	} {
-		if s.Properties[extra.name] == nil {
-			s.Properties[extra.name] = extra.schema
-			order = append(order, extra.name)
-		}
+	if s.Properties["notices"] == nil { // truncated and hint, which long results get, need no declaration
+		s.Properties["notices"] = &huma.Schema{Type: "array"}
+		order = append(order, "notices")
 	}
 	for name, p := range s.Properties {
 		s.Properties[name] = shallow(p)
@@ -70,14 +61,8 @@ func outputSchema(d *op.Def) json.RawMessage {
 	return b.Bytes()
 }
 
-// shallow is a schema without what lies inside it, but the type of a list's elements.
-func shallow(s *huma.Schema) *huma.Schema {
-	out := &huma.Schema{Type: s.Type, Nullable: s.Nullable}
-	if s.Items != nil {
-		out.Items = &huma.Schema{Type: s.Items.Type, Nullable: s.Items.Nullable}
-	}
-	return out
-}
+// shallow is a schema without what lies inside it.
+func shallow(s *huma.Schema) *huma.Schema { return &huma.Schema{Type: s.Type, Nullable: s.Nullable} }
 
 // schemaStyle says what writeSchema keeps beside names and types.
 type schemaStyle struct {
@@ -125,23 +110,18 @@ func writeSchema(b *bytes.Buffer, s *huma.Schema, style schemaStyle) {
 	b.WriteByte('}')
 }
 
+// writeLimits shows limits that change what a model sends. Lengths are checked, not shown: no model counts characters
+// or elements, and the refusal says the limit. Zero as default or minimum goes without saying.
 func writeLimits(member func(string, any), s *huma.Schema) {
-	if s.Default != nil {
+	if s.Default != nil && !reflect.ValueOf(s.Default).IsZero() {
 		member("default", s.Default)
 	}
-	if s.Minimum != nil {
+	if s.Minimum != nil && *s.Minimum != 0 {
 		member("minimum", *s.Minimum)
 	}
 	if s.Maximum != nil {
 		member("maximum", *s.Maximum)
 	}
-	if s.MinItems != nil && *s.MinItems > 0 {
-		member("minItems", *s.MinItems)
-	}
-	if s.MaxItems != nil {
-		member("maxItems", *s.MaxItems)
-	}
-	// String lengths are checked, not shown: no model counts characters, and the refusal says the limit.
 }
 
 func writeProperties(b *bytes.Buffer, s *huma.Schema, style schemaStyle) {

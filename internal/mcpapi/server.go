@@ -56,6 +56,8 @@ type Options struct {
 	Keeper   *Keeper      // nil: sessions are not kept alive from here
 	Complete func(prefix string) []string
 	Log      *slog.Logger
+	// Extra are further options of the mcp-go server (the conformance build).
+	Extra []server.ServerOption
 	// CheckOutput validates every result against its tool's output schema (tests).
 	CheckOutput bool
 }
@@ -88,6 +90,8 @@ func New(cat *op.Catalogue, inv Invoker, opt Options) *Door {
 	d.subs.hook(hooks)
 	opts := []server.ServerOption{
 		server.WithToolCapabilities(true), server.WithResourceCapabilities(true, true), server.WithPromptCapabilities(true),
+		// Nothing is ever logged to a client; clients of old revisions set a level all the same.
+		server.WithLogging(),
 		server.WithCompletions(), server.WithPromptCompletionProvider(completer(opt.Complete)),
 		server.WithTitle("Agent Coordinator"), server.WithInstructions(instructions(cat)),
 		server.WithRecovery(), server.WithResourceRecovery(), server.WithHooks(hooks),
@@ -101,7 +105,7 @@ func New(cat *op.Catalogue, inv Invoker, opt Options) *Door {
 	if version == "" {
 		version = "dev"
 	}
-	d.mcp = server.NewMCPServer(DefaultServerName, version, opts...)
+	d.mcp = server.NewMCPServer(DefaultServerName, version, append(opts, opt.Extra...)...)
 	d.addTools()
 	d.addResources()
 	d.addPrompts()
