@@ -9,6 +9,8 @@
 -- Gates are hierarchical: shared on each ancestor directory, exclusive on the key itself; so conflicting changes
 -- meet in at least one gate and disjoint ones do not wait for each other.
 -- Everything needs READ COMMITTED: a statement after the gates must see what was committed before them.
+-- Functions that others call set search_path, the plan settings (index paths whatever the statistics say, one generic
+-- plan, no JIT) and run as their owner; helpers inherit all that and are only for them.
 set local lock_timeout = '5s';
 
 create table public.file_locks (
@@ -35,7 +37,8 @@ create table public.file_locks (
   primary key (project_id, space, base, key, branch, session_id)
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000,
         autovacuum_analyze_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0);
-create index file_locks_session on public.file_locks (project_id, session_id);
+-- The session first: led by the project, the planner would take it for the way to a project's locks.
+create index file_locks_session on public.file_locks (session_id, project_id);
 comment on table public.file_locks is 'Held locks. A row whose expires_at has passed is no lock; expires_at is not indexed, so that renewals stay in place.';
 
 -- The queue. Unlogged: joining, keep-alive and leaving cost no fsync; after a crash it is empty and clients join again.
@@ -49,7 +52,7 @@ create unlogged table coord.lock_waits (
   alive_until timestamptz not null,  -- the waiter looks in every 2 s; one that does not is passed over
   primary key (project_id, id)
 );
-create index lock_waits_session on coord.lock_waits (project_id, session_id);
+create index lock_waits_session on coord.lock_waits (session_id, project_id);
 
 create unlogged table coord.lock_wait_keys (
   project_id bigint not null,
@@ -68,8 +71,8 @@ create unlogged table coord.lock_wait_keys (
   anc        text[] collate "C" not null,
   primary key (project_id, space, base, key, wait_id)
 );
-create index lock_wait_keys_wait on coord.lock_wait_keys (project_id, wait_id);
-create index lock_wait_keys_session on coord.lock_wait_keys (project_id, session_id);
+create index lock_wait_keys_wait on coord.lock_wait_keys (wait_id, project_id);
+create index lock_wait_keys_session on coord.lock_wait_keys (session_id, project_id);
 
 create sequence coord.lock_token;   -- cache 1 and drawn inside the gates: tokens grow per key
 create sequence coord.lock_ticket;
@@ -113,7 +116,7 @@ end $$;
 
 ------------------------------------------------------------------------------------------------ overlap
 -- '' and every leading part of a path, and the path: the places where a rival's base may lie.
-create function coord.lock_anc(p_base text) returns text[] language plpgsql immutable parallel safe set search_path = '' as $$
+create function coord.lock_anc(p_base text) returns text[] language plpgsql immutable parallel safe as $$
 declare v_parts text[] := string_to_array(p_base, '/'); v_acc text := v_parts[1]; v_out text[] := array['', v_acc];
 begin
   if p_base = '' then return array['']; end if;
@@ -135,7 +138,7 @@ create function coord.glob_toks(p_seg text) returns text[] language sql immutabl
 $$;
 
 -- The ranges of a class as lower, upper, lower, upper, ... code points.
-create function coord.class_ranges(p_tok text) returns int[] language plpgsql immutable parallel safe set search_path = '' as $$
+create function coord.class_ranges(p_tok text) returns int[] language plpgsql immutable parallel safe as $$
 declare v_body text := substr(p_tok, 2, length(p_tok) - 2); v_out int[] := '{}'; i int := 1; v_lo int; v_hi int;
 begin
   if left(v_body, 1) in ('!', '^') then v_body := substr(v_body, 2); end if;
@@ -150,7 +153,7 @@ begin
 end $$;
 
 -- Can one character fit both elements?
-create function coord.tok_meet(p_a text, p_b text) returns boolean language plpgsql immutable parallel safe set search_path = '' as $$
+create function coord.tok_meet(p_a text, p_b text) returns boolean language plpgsql immutable parallel safe as $$
 declare v_a int[]; v_b int[]; v_na boolean; v_nb boolean;
 begin
   if p_a = '?' or p_b = '?' then return true; end if;
@@ -170,7 +173,7 @@ end $$;
 -- Can one sequence fit both? p_deep: the elements are names and '**' repeats; else characters and '*' repeats.
 -- The walk keeps, for the first i elements of a, the set of j such that the first j of b fit beside them.
 create function coord.glob_walk(p_a text[], p_b text[], p_deep boolean) returns boolean
-language plpgsql immutable parallel safe set search_path = '' as $$
+language plpgsql immutable parallel safe as $$
 declare v_rep text := case when p_deep then '**' else '*' end; v_m int := cardinality(p_a); v_n int := cardinality(p_b);
   v_ok boolean[] := array_fill(false, array[v_n + 1]); v_next boolean[]; v_none boolean[] := v_ok; v_ar boolean; v_br boolean;
 begin
@@ -197,7 +200,7 @@ begin
 end $$;
 
 -- Can one name fit both names of globs? Cheap answers first.
-create function coord.name_meet(p_a text, p_b text) returns boolean language plpgsql immutable parallel safe set search_path = '' as $$
+create function coord.name_meet(p_a text, p_b text) returns boolean language plpgsql immutable parallel safe as $$
 declare v_pa boolean := p_a ~ '[*?[]'; v_pb boolean := p_b ~ '[*?[]';
 begin
   if p_a = p_b or p_a = '*' or p_b = '*' then return true; end if;
@@ -206,7 +209,7 @@ begin
 end $$;
 
 -- Can one path fit both globs?
-create function coord.glob_meet(p_a text, p_b text) returns boolean language plpgsql immutable parallel safe set search_path = '' as $$
+create function coord.glob_meet(p_a text, p_b text) returns boolean language plpgsql immutable parallel safe as $$
 begin
   return p_a = p_b or coord.glob_walk(string_to_array(p_a, '/'), string_to_array(p_b, '/'), true);
 end $$;
@@ -229,44 +232,47 @@ language sql immutable parallel safe as $$
 $$;
 
 -- Held rows (live or not) of other sessions that conflict with a key: on its ancestors, then beneath its base.
--- Inlined into its callers' queries: keep it free of SET and SECURITY DEFINER.
-create function coord.lock_rivals(p_project bigint, p_session bigint, k coord.lock_key) returns setof public.file_locks
-language sql stable as $$
-  select l.* from public.file_locks l
-  where l.project_id = p_project and l.space = (k).space and l.base = any ((k).anc) and l.session_id <> p_session
-    and (l.mode = 'exclusive' or (k).mode = 'exclusive') and (l.branch = '' or (k).branch = '' or l.branch = (k).branch)
-    and coord.lock_meet((k).kind, (k).base, (k).key, (k).re, (k).pre, (k).lk, l.kind, l.base, l.key, l.re, l.pre, l.lk)
+-- Inlined into its callers' queries: keep it free of SET and SECURITY DEFINER. "offset 0" keeps each half a query of
+-- its own, in which the key is given: else the planner may read all locks of a project that had few when it planned.
+create function coord.lock_rivals(p_project bigint, p_session bigint, p_space bigint, p_kind text, p_base text,
+  p_key text, p_branch text, p_mode text, p_re text, p_pre text, p_lk text, p_anc text[])
+returns setof public.file_locks language sql stable as $$
+  select x.* from (select l.* from public.file_locks l
+  where l.project_id = p_project and l.space = p_space and l.base = any (p_anc) and l.session_id <> p_session
+    and (l.mode = 'exclusive' or p_mode = 'exclusive') and (l.branch = '' or p_branch = '' or l.branch = p_branch)
+    and coord.lock_meet(p_kind, p_base, p_key, p_re, p_pre, p_lk, l.kind, l.base, l.key, l.re, l.pre, l.lk) offset 0) x
   union all
-  select l.* from public.file_locks l
-  where (k).kind <> 'l' and l.project_id = p_project and l.space = (k).space
-    and l.base > case when (k).base = '' then '' else (k).base || '/' end
-    and l.base < case when (k).base = '' then U&'\+10FFFF' else (k).base || '0' end
+  select x.* from (select l.* from public.file_locks l
+  where p_kind <> 'l' and l.project_id = p_project and l.space = p_space
+    and l.base > case when p_base = '' then '' else p_base || '/' end
+    and l.base < case when p_base = '' then U&'\+10FFFF' else p_base || '0' end
     and l.session_id <> p_session
-    and (l.mode = 'exclusive' or (k).mode = 'exclusive') and (l.branch = '' or (k).branch = '' or l.branch = (k).branch)
-    and coord.lock_meet((k).kind, (k).base, (k).key, (k).re, (k).pre, (k).lk, l.kind, l.base, l.key, l.re, l.pre, l.lk)
+    and (l.mode = 'exclusive' or p_mode = 'exclusive') and (l.branch = '' or p_branch = '' or l.branch = p_branch)
+    and coord.lock_meet(p_kind, p_base, p_key, p_re, p_pre, p_lk, l.kind, l.base, l.key, l.re, l.pre, l.lk) offset 0) x
 $$;
 
 -- Keys of waiters that conflict with a key and joined before p_before.
-create function coord.lock_rivals_waiting(p_project bigint, p_session bigint, p_before bigint, k coord.lock_key)
+create function coord.lock_rivals_waiting(p_project bigint, p_session bigint, p_before bigint, p_space bigint, p_kind text, p_base text,
+  p_key text, p_branch text, p_mode text, p_re text, p_pre text, p_lk text, p_anc text[])
 returns setof coord.lock_wait_keys language sql stable as $$
-  select w.* from coord.lock_wait_keys w
-  where w.project_id = p_project and w.space = (k).space and w.base = any ((k).anc) and w.session_id <> p_session and w.wait_id < p_before
-    and (w.mode = 'exclusive' or (k).mode = 'exclusive') and (w.branch = '' or (k).branch = '' or w.branch = (k).branch)
-    and coord.lock_meet((k).kind, (k).base, (k).key, (k).re, (k).pre, (k).lk, w.kind, w.base, w.key, w.re, w.pre, w.lk)
+  select x.* from (select w.* from coord.lock_wait_keys w
+  where w.project_id = p_project and w.space = p_space and w.base = any (p_anc) and w.session_id <> p_session and w.wait_id < p_before
+    and (w.mode = 'exclusive' or p_mode = 'exclusive') and (w.branch = '' or p_branch = '' or w.branch = p_branch)
+    and coord.lock_meet(p_kind, p_base, p_key, p_re, p_pre, p_lk, w.kind, w.base, w.key, w.re, w.pre, w.lk) offset 0) x
   union all
-  select w.* from coord.lock_wait_keys w
-  where (k).kind <> 'l' and w.project_id = p_project and w.space = (k).space
-    and w.base > case when (k).base = '' then '' else (k).base || '/' end
-    and w.base < case when (k).base = '' then U&'\+10FFFF' else (k).base || '0' end
+  select x.* from (select w.* from coord.lock_wait_keys w
+  where p_kind <> 'l' and w.project_id = p_project and w.space = p_space
+    and w.base > case when p_base = '' then '' else p_base || '/' end
+    and w.base < case when p_base = '' then U&'\+10FFFF' else p_base || '0' end
     and w.session_id <> p_session and w.wait_id < p_before
-    and (w.mode = 'exclusive' or (k).mode = 'exclusive') and (w.branch = '' or (k).branch = '' or w.branch = (k).branch)
-    and coord.lock_meet((k).kind, (k).base, (k).key, (k).re, (k).pre, (k).lk, w.kind, w.base, w.key, w.re, w.pre, w.lk)
+    and (w.mode = 'exclusive' or p_mode = 'exclusive') and (w.branch = '' or p_branch = '' or w.branch = p_branch)
+    and coord.lock_meet(p_kind, p_base, p_key, p_re, p_pre, p_lk, w.kind, w.base, w.key, w.re, w.pre, w.lk) offset 0) x
 $$;
 
 -- The keys of a request from its columns. p_home is the caller's own repository: paths elsewhere print as @repo//path.
 create function coord.lock_keys(p_home bigint, p_space bigint[], p_kind text[], p_base text[], p_key text[], p_path text[],
   p_repo text[], p_re text[], p_pre text[], p_lk text[], p_branch text, p_mode text) returns coord.lock_key[]
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable as $$
 begin
   return array(
     select row(u.space, u.kind, u.base, u.key, coalesce(p_branch, ''), p_mode, u.path, nullif(u.repo, ''),

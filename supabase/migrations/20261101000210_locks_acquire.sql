@@ -13,7 +13,7 @@ create type coord.lock_edge as (session_id bigint, parent bigint, path text);
 -- Opens every call that takes or frees locks: refuses any isolation but READ COMMITTED, holds the session in place
 -- (its end waits for us, see coord.free_locks), and returns it. Raises session_lapsed.
 create function coord.lock_enter(p_project bigint, p_session bigint) returns public.agent_sessions
-language plpgsql set search_path = '' as $$
+language plpgsql as $$
 declare v_h bigint := hashtextextended('coord.lock.session', p_session);
 begin
   if current_setting('transaction_isolation') <> 'read committed' then
@@ -26,59 +26,76 @@ begin
   return coord.session(p_project, p_session);
 end $$;
 
--- Takes the gates of a request in one order (space, depth, hash), the strongest mode per gate. Paths deeper than 12
--- names share the gate of their 12th; a call with more than 64 gates takes coarser ones.
-create function coord.lock_gates(p_project bigint, p_keys coord.lock_key[]) returns void
-language plpgsql set search_path = '' as $$
-declare v_depth int := 12; r record;
+-- Takes the gates of a request in one order, (space, path), the strongest mode per gate. p_anc: all ancestors of the
+-- keys in that order, if they lie in one space; else null. p_change: the keys will be taken, else only freed.
+-- Paths deeper than 12 names share the gate of their 12th; a call with more than 64 gates takes coarser ones.
+create function coord.lock_gates(p_project bigint, p_keys coord.lock_key[], p_anc text[], p_change boolean) returns void
+language plpgsql as $$
+declare v_depth int := 12; v_h bigint[]; v_x boolean[]; v_seed bigint := p_project * 1000003; v_bases text[] := '{}'; k coord.lock_key;
 begin
-  if cardinality(p_keys) > 4 then
-    select coalesce(max(c.d), 0) into v_depth from (
-      select g.d, sum(count(distinct (k.space, k.anc[g.d + 1]))) over (order by g.d) n
-      from unnest(p_keys) k cross join lateral generate_series(0, least(cardinality(k.anc) - 1, 12)) g(d)
-      group by g.d) c where c.n <= 64;
+  if p_anc is not null and cardinality(p_anc) <= 64 and (select max(cardinality(q.anc)) <= 13 from unnest(p_keys) q) then
+    foreach k in array p_keys loop
+      if k.kind <> 'l' or (p_change and k.mode = 'exclusive') then v_bases := v_bases || k.base; end if;
+    end loop;
+    v_seed := v_seed + k.space;
+    for i in 1 .. cardinality(p_anc) loop
+      if p_anc[i] = any (v_bases) then
+        if not pg_try_advisory_xact_lock(hashtextextended(p_anc[i], v_seed)) then
+          perform pg_advisory_xact_lock(hashtextextended(p_anc[i], v_seed));
+        end if;
+      elsif not pg_try_advisory_xact_lock_shared(hashtextextended(p_anc[i], v_seed)) then
+        perform pg_advisory_xact_lock_shared(hashtextextended(p_anc[i], v_seed));
+      end if;
+    end loop;
+    return;
   end if;
-  for r in
-    select hashtextextended(x.p, p_project * 1000003 + x.space) h, bool_or(x.x) x from (
-      select k.space, g.d, k.anc[g.d + 1] p,
-        g.d = least(cardinality(k.anc) - 1, v_depth)
-          and (k.kind <> 'l' or k.mode = 'exclusive' or cardinality(k.anc) - 1 > v_depth) x
-      from unnest(p_keys) k cross join lateral generate_series(0, least(cardinality(k.anc) - 1, v_depth)) g(d)) x
-    group by x.space, x.d, x.p order by x.space, x.d, 1
-  loop
-    if r.x then
-      perform pg_advisory_xact_lock(r.h);
+  select coalesce(max(c.d), 0) into v_depth from (
+    select g.d, sum(count(distinct (q.space, q.anc[g.d + 1]))) over (order by g.d) n
+    from unnest(p_keys) q cross join lateral generate_series(0, least(cardinality(q.anc) - 1, 12)) g(d)
+    group by g.d) c where c.n <= 64;
+  select array_agg(y.h order by y.space, y.p), array_agg(y.x order by y.space, y.p) into v_h, v_x from (
+    select x.space, x.p, hashtextextended(x.p, v_seed + x.space) h, bool_or(x.x) x from (
+      select q.space, q.anc[g.d + 1] collate "C" p,
+        g.d = least(cardinality(q.anc) - 1, v_depth)
+          and (q.kind <> 'l' or (p_change and q.mode = 'exclusive') or cardinality(q.anc) - 1 > v_depth) x
+      from unnest(p_keys) q cross join lateral generate_series(0, least(cardinality(q.anc) - 1, v_depth)) g(d)) x
+    group by x.space, x.p) y;
+  for i in 1 .. cardinality(v_h) loop
+    if v_x[i] then
+      perform pg_advisory_xact_lock(v_h[i]);
     else
-      perform pg_advisory_xact_lock_shared(r.h);
+      perform pg_advisory_xact_lock_shared(v_h[i]);
     end if;
   end loop;
 end $$;
 
 -- What stands in the way of the keys for a session: held rows of others, expired ones too, then waiters with a ticket
--- below p_before. Keys that the session already holds are out of the question. At most 400; p_anc: all ancestors of
--- the keys when all are literal, else null.
+-- below p_before. Keys that the session already holds are out of the question. At most 400. p_anc: all ancestors of
+-- the keys when all are literal and in one space, else null.
 create function coord.lock_blockers(p_project bigint, p_session bigint, p_before bigint, p_keys coord.lock_key[],
   p_anc text[], p_now timestamptz) returns coord.lock_blocker[]
-language plpgsql set search_path = '' set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+language plpgsql as $$
 declare v_waiters boolean := exists (select from coord.lock_waits w where w.project_id = p_project); v_keys coord.lock_key[];
 begin
   if p_anc is not null and not v_waiters and not exists (
-      select from public.file_locks l where l.project_id = p_project and l.space in (select k.space from unnest(p_keys) k)
+      select from public.file_locks l where l.project_id = p_project and l.space = p_keys[1].space
         and l.base = any (p_anc) and l.session_id <> p_session) then
     return '{}';
   end if;
   v_keys := array(select k from unnest(p_keys) k where not exists (
     select from public.file_locks l where l.project_id = p_project and l.space = k.space and l.base = k.base and l.key = k.key
-      and l.branch = k.branch and l.session_id = p_session and l.mode = k.mode and l.expires_at > p_now));
+      and l.branch = k.branch and l.session_id = p_session and l.mode = k.mode and l.expires_at > p_now offset 0));
   return array(
     select row(k.pfx || k.path, k.pfx || l.file_path, l.session_id, l.locked_by, l.agent_type, l.mode, l.branch, l.reason,
         l.acquired_at, l.expires_at, null, l.space, l.base, l.key)::coord.lock_blocker
-      from unnest(v_keys) k cross join lateral coord.lock_rivals(p_project, p_session, k) l
+      from unnest(v_keys) k cross join lateral coord.lock_rivals(p_project, p_session,
+        k.space, k.kind, k.base, k.key, k.branch, k.mode, k.re, k.pre, k.lk, k.anc) l
     limit 400)
   || case when v_waiters then array(
     select row(k.pfx || k.path, k.pfx || w.path, w.session_id, q.agent_id, null, w.mode, w.branch, null,
         q.created_at, q.alive_until, w.wait_id, w.space, w.base, w.key)::coord.lock_blocker
-      from unnest(v_keys) k cross join lateral coord.lock_rivals_waiting(p_project, p_session, p_before, k) w
+      from unnest(v_keys) k cross join lateral coord.lock_rivals_waiting(p_project, p_session, p_before,
+        k.space, k.kind, k.base, k.key, k.branch, k.mode, k.re, k.pre, k.lk, k.anc) w
       join coord.lock_waits q on q.project_id = p_project and q.id = w.wait_id
       where q.alive_until > p_now order by w.wait_id
     limit 400) else '{}' end;
@@ -87,7 +104,7 @@ end $$;
 -- Who waits for a session, directly or through others: nobody, unless it holds or waits for something. Breadth first,
 -- backwards from the session, so that the cost follows what it holds and not the length of the queue.
 create function coord.lock_behind(p_project bigint, p_session bigint, p_now timestamptz) returns coord.lock_edge[]
-language plpgsql set search_path = '' set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+language plpgsql as $$
 declare v_out coord.lock_edge[] := '{}'; v_front bigint[] := array[p_session]; v_seen bigint[] := v_front; v_level coord.lock_edge[];
 begin
   if not exists (select from coord.lock_waits w where w.project_id = p_project)
@@ -101,12 +118,13 @@ begin
         select distinct on (w.session_id) w.session_id, x.parent, x.path
         from coord.lock_wait_keys w
         join coord.lock_waits q on q.project_id = p_project and q.id = w.wait_id and q.alive_until > p_now
-        cross join lateral (select row(w.space, w.kind, w.base, w.key, w.branch, w.mode, w.path, null, '', w.re, w.pre, w.lk, w.anc)::coord.lock_key k) z
         cross join lateral (
-          select l.session_id parent, l.file_path path from coord.lock_rivals(p_project, w.session_id, z.k) l
+          select l.session_id parent, l.file_path path from coord.lock_rivals(p_project, w.session_id,
+            w.space, w.kind, w.base, w.key, w.branch, w.mode, w.re, w.pre, w.lk, w.anc) l
             where l.session_id = any (v_front) and l.expires_at > p_now
           union all
-          select o.session_id, o.path from coord.lock_rivals_waiting(p_project, w.session_id, w.wait_id, z.k) o
+          select o.session_id, o.path from coord.lock_rivals_waiting(p_project, w.session_id, w.wait_id,
+            w.space, w.kind, w.base, w.key, w.branch, w.mode, w.re, w.pre, w.lk, w.anc) o
             where o.session_id = any (v_front)) x
         where w.project_id = p_project and w.session_id <> all (v_seen)
         order by w.session_id) e);
@@ -120,7 +138,7 @@ end $$;
 
 -- The live ones of some blockers: expired rows do not block, nor do waiters that wait for the asking session itself.
 create function coord.lock_live(p_blockers coord.lock_blocker[], p_edges coord.lock_edge[], p_now timestamptz)
-returns coord.lock_blocker[] language plpgsql set search_path = '' as $$
+returns coord.lock_blocker[] language plpgsql as $$
 begin
   return array(select b from unnest(p_blockers) b where case when b.wait_id is null then b.until > p_now
     else b.session_id not in (select e.session_id from unnest(p_edges) e) end);
@@ -129,22 +147,23 @@ end $$;
 -- Removes rows that expired before p_now and stand in the way; tells the losers, counts them. Returns how many were
 -- removed and the topics to wake; fewer than were seen means that somebody renewed in time.
 create function coord.lock_take_over(p_project bigint, p_blockers coord.lock_blocker[], p_agent text, p_now timestamptz)
-returns jsonb language plpgsql set search_path = '' as $$
-declare v_gone public.file_locks[];
+returns jsonb language plpgsql as $$
+declare v_gone public.file_locks[]; v_l public.file_locks; b record;
 begin
-  with d as (
-    delete from public.file_locks l using unnest(p_blockers) b
-    where b.wait_id is null and b.until <= p_now and l.project_id = p_project and l.space = b.space and l.base = b.base
-      and l.key = b.key and l.branch = b.branch and l.session_id = b.session_id and l.expires_at <= p_now
-    returning l.*)
-  select array_agg(d::public.file_locks) into v_gone from d;
+  for b in select distinct x.space, x.base, x.key, x.branch, x.session_id from unnest(p_blockers) x
+    where x.wait_id is null and x.until <= p_now order by 1, 2, 3, 4, 5
+  loop
+    delete from public.file_locks l where l.project_id = p_project and l.space = b.space and l.base = b.base
+      and l.key = b.key and l.branch = b.branch and l.session_id = b.session_id and l.expires_at <= p_now returning l.* into v_l;
+    if found then v_gone := v_gone || v_l; end if;
+  end loop;
   return jsonb_build_object('removed', coalesce(cardinality(v_gone), 0),
     'wake', coord.lock_mourn(p_project, v_gone, 'expired', format('; %s holds it now', p_agent)));
 end $$;
 
 -- Says to each former owner which locks it lost (p_why: expired or force_released) and counts lapses. Returns topics.
 create function coord.lock_mourn(p_project bigint, p_gone public.file_locks[], p_why text, p_tail text) returns jsonb
-language plpgsql set search_path = '' as $$
+language plpgsql as $$
 declare r record; v_wake jsonb := '[]';
 begin
   if p_gone is null then return v_wake; end if;
@@ -170,19 +189,20 @@ end $$;
 -- The reply of a refused request: every conflict (at most 20), who is first in the way, what is free nearby.
 create function coord.lock_refused(p_project bigint, p_me public.agent_sessions, p_keys coord.lock_key[],
   p_blockers coord.lock_blocker[], p_now timestamptz) returns jsonb
-language plpgsql set search_path = '' as $$
-declare v_conflicts jsonb; v_b coord.lock_blocker := p_blockers[1]; v_free text[]; v_own text; v_ahead int;
+language plpgsql as $$
+declare v_conflicts jsonb; v_b coord.lock_blocker; v_free text[]; v_own text; v_ahead int;
 begin
   select jsonb_agg(jsonb_strip_nulls(jsonb_build_object('file_path', c.mine, 'held_path', nullif(c.theirs, c.mine), 'locked_by', c.agent_id,
-      'agent_type', c.agent_type, 'session_id', s.session_id, 'mode', c.mode, 'branch', nullif(c.branch, ''), 'reason', c.reason,
+      'agent_type', c.agent_type, 'session_id', c.session_name, 'mode', c.mode, 'branch', nullif(c.branch, ''), 'reason', c.reason,
       'locked_at', coord.ts(c.since), 'expires_at', case when c.wait_id is null then coord.ts(c.until) end,
       'seconds_left', case when c.wait_id is null then ceil(extract(epoch from c.until - p_now))::int end,
-      'waiting', case when c.wait_id is not null then true end)) order by c.wait_id nulls first, c.mine),
-    max(s.session_id) filter (where c.agent_id = p_me.agent_id)
+      'waiting', case when c.wait_id is not null then true end)) order by c.wait_id nulls first, c.since, c.mine),
+    max(c.session_name) filter (where c.agent_id = p_me.agent_id)
   into v_conflicts, v_own
-  from (select distinct on (b.mine, b.theirs, b.session_id) b.* from unnest(p_blockers) b
-    order by b.mine, b.theirs, b.session_id, b.wait_id nulls first limit 20) c
-  left join public.agent_sessions s on s.project_id = p_project and s.id = c.session_id;
+  from (select distinct on (b.mine, b.theirs, b.session_id) b.*,
+      (select s.session_id from public.agent_sessions s where s.project_id = p_project and s.id = b.session_id) session_name
+    from unnest(p_blockers) b order by b.mine, b.theirs, b.session_id, b.wait_id nulls first limit 20) c;
+  select b.* into v_b from unnest(p_blockers) b order by b.wait_id nulls first, b.since limit 1;
   select count(distinct b.wait_id) into v_ahead from unnest(p_blockers) b where b.wait_id is not null;
   v_free := array(select distinct k.pfx || k.path from unnest(p_keys) k
       where not exists (select from unnest(p_blockers) b where b.mine = k.pfx || k.path) order by 1 limit 10)
@@ -203,7 +223,7 @@ end $$;
 -- latest (the first blocker's end, which wakes nobody). Keeps the waiter alive; retry when its ticket was dropped.
 create function coord.lock_waiting(p_project bigint, p_me public.agent_sessions, p_ticket bigint, p_keys coord.lock_key[],
   p_live coord.lock_blocker[], p_now timestamptz) returns jsonb
-language plpgsql set search_path = '' as $$
+language plpgsql as $$
 declare v_until timestamptz; v_ahead int;
 begin
   update coord.lock_waits w set alive_until = p_now + interval '5 seconds' where w.project_id = p_project and w.id = p_ticket;
@@ -219,7 +239,7 @@ end $$;
 -- each other is refused with the circle instead: it is the victim, nobody else is disturbed.
 create function coord.lock_join(p_project bigint, p_me public.agent_sessions, p_topic text, p_keys coord.lock_key[],
   p_live coord.lock_blocker[], p_edges coord.lock_edge[], p_now timestamptz) returns jsonb
-language plpgsql set search_path = '' as $$
+language plpgsql as $$
 declare v_ticket bigint; v_cycle jsonb := '[]'; v_b coord.lock_blocker; v_at bigint; v_path text; v_e coord.lock_edge; v_name public.agent_sessions;
 begin
   select b.* into v_b from unnest(p_live) b join unnest(p_edges) e on e.session_id = b.session_id where b.wait_id is null limit 1;
@@ -246,9 +266,9 @@ end $$;
 
 -- Writes the rows of a granted request, under its gates. A key held already keeps its token and acquired_at (renewal)
 -- unless its mode changes or it had expired. One audit row names the newly taken paths.
-create function coord.lock_grant(p_project bigint, p_me public.agent_sessions, p_by text, p_keys coord.lock_key[],
+create function coord.lock_grant(p_project bigint, p_home bigint, p_me public.agent_sessions, p_by text, p_keys coord.lock_key[],
   p_minutes int, p_reason text, p_ticket bigint, p_now timestamptz) returns jsonb
-language plpgsql set search_path = '' as $$
+language plpgsql as $$
 declare v_token bigint := nextval('coord.lock_token'); v_new text[]; v_locks jsonb; v_first bigint;
 begin
   with up as (
@@ -262,12 +282,12 @@ begin
       acquired_at = case when l.expires_at > p_now and l.mode = excluded.mode then l.acquired_at else excluded.acquired_at end,
       mode = excluded.mode, ttl_minutes = excluded.ttl_minutes, expires_at = excluded.expires_at,
       agent_type = excluded.agent_type, reason = coalesce(excluded.reason, l.reason)
-    returning l.space, l.key, l.file_path, l.token)
-  select array_agg(distinct u.file_path) filter (where u.token = v_token),
-      jsonb_agg(distinct jsonb_build_object('file_path', k.pfx || u.file_path, 'fencing_token', u.token::text)),
+    returning l.file_path, l.token, l.key, l.space, case when l.space in (0, p_home) then '' else '@' || l.repository || '//' end || l.file_path shown)
+  select array_agg(u.shown) filter (where u.token = v_token), case when cardinality(p_keys) > 1 then
+      jsonb_agg(jsonb_build_object('file_path', u.shown, 'fencing_token', u.token::text)) end,
       max(u.token) filter (where u.key = p_keys[1].key and u.space = p_keys[1].space)
     into v_new, v_locks, v_first
-    from up u join unnest(p_keys) k on k.space = u.space and k.key = u.key;
+    from (select distinct on (u.shown) u.* from up u order by u.shown, u.token) u;
   if p_ticket is not null then
     delete from coord.lock_wait_keys w where w.project_id = p_project and w.wait_id = p_ticket;
     delete from coord.lock_waits w where w.project_id = p_project and w.id = p_ticket;
@@ -289,19 +309,21 @@ end $$;
 create function coord.acquire_locks(p_project bigint, p_session bigint, p_by text, p_home bigint, p_space bigint[], p_kind text[],
   p_base text[], p_key text[], p_path text[], p_repo text[], p_re text[], p_pre text[], p_lk text[], p_branch text, p_mode text,
   p_minutes int, p_reason text, p_wait boolean default false, p_topic text default null, p_ticket bigint default null)
-returns jsonb language plpgsql security definer set search_path = '' as $$
+returns jsonb language plpgsql security definer set search_path = ''
+set jit = off set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_memoize = off as $$
 declare v_me public.agent_sessions := coord.lock_enter(p_project, p_session); v_now timestamptz := coord.now();
   v_keys coord.lock_key[] := coord.lock_keys(p_home, p_space, p_kind, p_base, p_key, p_path, p_repo, p_re, p_pre, p_lk, p_branch, p_mode);
-  v_anc text[]; v_b coord.lock_blocker[]; v_live coord.lock_blocker[]; v_edges coord.lock_edge[] := '{}'; v_expired int;
+  v_anc text[]; v_lit text[]; v_b coord.lock_blocker[]; v_live coord.lock_blocker[]; v_edges coord.lock_edge[] := '{}'; v_expired int;
   v_before bigint := coalesce(p_ticket, 9223372036854775807); v_joining boolean := false; v_taken jsonb; v_wake jsonb := '[]';
 begin
   if p_minutes not between 1 and 480 then
     return jsonb_build_object('success', false, 'action', 'blocked', 'reason', 'ttl_out_of_range', 'next', 'give ttl_minutes between 1 and 480');
   end if;
-  if 'l' = all (p_kind) then
-    v_anc := array(select distinct a from unnest(v_keys) k cross join unnest(k.anc) a);
+  if p_space[1] = all (p_space) then
+    v_anc := array(select distinct a collate "C" from unnest(v_keys) k cross join unnest(k.anc) a order by 1);
+    if 'l' = all (p_kind) then v_lit := v_anc; end if;
   end if;
-  v_b := coord.lock_blockers(p_project, p_session, v_before, v_keys, v_anc, v_now);
+  v_b := coord.lock_blockers(p_project, p_session, v_before, v_keys, v_lit, v_now);
   if cardinality(v_b) > 0 then
     if (v_b[cardinality(v_b)]).wait_id is not null then v_edges := coord.lock_behind(p_project, p_session, v_now); end if;
     v_live := coord.lock_live(v_b, v_edges, v_now);
@@ -312,10 +334,10 @@ begin
       v_joining := true;
     end if;
   end if;
-  perform coord.lock_gates(p_project, v_keys);
+  perform coord.lock_gates(p_project, v_keys, v_anc, true);
   for v_try in 1 .. 100 loop
     v_now := coord.now();
-    v_b := coord.lock_blockers(p_project, p_session, v_before, v_keys, v_anc, v_now);
+    v_b := coord.lock_blockers(p_project, p_session, v_before, v_keys, v_lit, v_now);
     exit when cardinality(v_b) = 0;
     if v_joining or (v_b[cardinality(v_b)]).wait_id is not null then v_edges := coord.lock_behind(p_project, p_session, v_now); end if;
     v_live := coord.lock_live(v_b, v_edges, v_now);
@@ -331,5 +353,5 @@ begin
     v_wake := v_wake || (v_taken -> 'wake');
     exit when (v_taken ->> 'removed')::int = v_expired and cardinality(v_b) < 400;
   end loop;
-  return coord.lock_grant(p_project, v_me, p_by, v_keys, p_minutes, p_reason, p_ticket, v_now) || jsonb_build_object('wake', v_wake);
+  return coord.lock_grant(p_project, p_home, v_me, p_by, v_keys, p_minutes, p_reason, p_ticket, v_now) || jsonb_build_object('wake', v_wake);
 end $$;
