@@ -418,7 +418,7 @@ func TestWorkI11CancelledIsTerminal(t *testing.T) {
 func TestWorkI12EventuallyReclaimable(t *testing.T) {
 	t.Parallel()
 	q := newQueue(t)
-	time := fakeClock(t, q.pool)
+	clk := fakeClock(t, q.pool)
 	ana := q.as("ana")
 	id := q.submit(ana, client.SubmitWork{TaskSpec: client.TaskSpec{MaxAttempts: 4}})
 	q.take(ana, id)
@@ -428,12 +428,12 @@ func TestWorkI12EventuallyReclaimable(t *testing.T) {
 	if got := q.take(ana, id); got.Attempt != 2 || !strings.Contains(got.LastError, "too hard") {
 		t.Fatalf("after release: %+v", got)
 	}
-	time.pass(30 * minute)
+	clk.pass(30 * time.Minute)
 	if out := q.sweep(); out.Requeued != 1 {
 		t.Fatalf("sweep: %+v", out)
 	}
 	q.state(id, "scheduled")
-	time.pass(15 * minute)
+	clk.pass(15 * time.Minute)
 	if out := q.sweep(); out.Readied != 1 {
 		t.Fatalf("sweep: %+v", out)
 	}
@@ -444,15 +444,13 @@ func TestWorkI12EventuallyReclaimable(t *testing.T) {
 	}
 	q.state(id, "ready")
 	q.take(ana, id)
-	time.pass(30 * minute)
+	clk.pass(30 * time.Minute)
 	if out := q.sweep(); out.Dead != 1 {
 		t.Fatalf("sweep: %+v", out)
 	}
 	q.state(id, "dead")
 	q.tidy()
 }
-
-const minute = time.Minute
 
 // I14: cancelling reaches every task that depends on it, once, whatever the shape.
 func TestWorkI14CancelReachesDependents(t *testing.T) {
@@ -579,7 +577,7 @@ func TestWorkI25Order(t *testing.T) {
 func TestWorkI26AttemptsAreBounded(t *testing.T) {
 	t.Parallel()
 	q := newQueue(t)
-	time := fakeClock(t, q.pool)
+	clk := fakeClock(t, q.pool)
 	c := q.as("ana")
 	byReport := q.submit(c, client.SubmitWork{})
 	byRelease := q.submit(c, client.SubmitWork{})
@@ -609,9 +607,9 @@ func TestWorkI26AttemptsAreBounded(t *testing.T) {
 		if want := map[bool]string{true: "dead", false: "pending"}[attempt == 3]; err != nil || out.Status != want {
 			t.Fatalf("attempt %d: %+v %v", attempt, out, err)
 		}
-		time.pass(20 * minute)
+		clk.pass(20 * time.Minute)
 		q.sweep() // the lease
-		time.pass(20 * minute)
+		clk.pass(20 * time.Minute)
 		q.sweep() // the backoff
 	}
 	q.none(c)
@@ -633,22 +631,22 @@ func TestWorkI26AttemptsAreBounded(t *testing.T) {
 func TestWorkI28KilledClaimantsTaskReturns(t *testing.T) {
 	t.Parallel()
 	q := newQueue(t)
-	time := fakeClock(t, q.pool)
+	clk := fakeClock(t, q.pool)
 	ana, bob := q.as("ana"), q.as("bob")
 	id := q.submit(bob, client.SubmitWork{})
 	lost := q.claim(ana, client.GetWork{LeaseSeconds: 10})
-	time.pass(9 * second)
+	clk.pass(9 * time.Second)
 	if out := q.sweep(); out.Requeued != 0 {
 		t.Fatalf("early: %+v", out)
 	}
-	time.pass(second)
+	clk.pass(time.Second)
 	if out := q.sweep(); out.Requeued != 1 {
 		t.Fatalf("due: %+v", out)
 	}
 	if n := q.notices(ana); len(n) != 1 || n[0].Kind != "work_lost" || n[0].Data["task_id"] != id {
 		t.Fatalf("notices: %+v", n)
 	}
-	time.pass(6 * second)
+	clk.pass(6 * time.Second)
 	q.sweep()
 	q.take(bob, id)
 	// The first claimant, back from the dead, is turned away whatever it tries.
@@ -662,5 +660,3 @@ func TestWorkI28KilledClaimantsTaskReturns(t *testing.T) {
 	q.finish(bob, id)
 	q.tidy()
 }
-
-const second = time.Second
