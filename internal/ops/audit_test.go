@@ -120,6 +120,9 @@ func TestEveryChangeWritesOneAuditRow(t *testing.T) {
 		},
 		func() change { return change{operation: "create_key", args: map[string]any{"name": "k"}} },
 		func() change { return change{operation: "revoke_key", args: map[string]any{"name": "k"}} },
+		func() change {
+			return change{operation: "remember", args: map[string]any{"summary": "the tests need a database"}}
+		},
 		func() change { return change{operation: "cleanup_agents"} },
 		func() change { return change{operation: "purge_audit", args: map[string]any{"days": 30.0}} },
 		func() change { return change{operation: "end_session"} },

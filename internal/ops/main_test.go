@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"testing"
 	"time"
 
@@ -45,7 +46,7 @@ func newWorld(t *testing.T) *world {
 	w.store, w.hub = coord.New(w.pool), dispatch.New(nil)
 	w.store.WakeTo(w.hub)
 	w.cat = ops.Catalogue(ops.Deps{Store: w.store, Hub: w.hub})
-	w.pipe = &op.Pipeline{Resolver: w.store, Once: w.store}
+	w.pipe = &op.Pipeline{Resolver: w.store, Once: w.store, Log: slog.New(slog.NewTextHandler(t.Output(), nil))}
 	return w
 }
 

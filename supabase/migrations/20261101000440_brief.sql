@@ -18,16 +18,19 @@ begin
     'project', (select p.name from public.projects p where p.id = p_project), 'agent_id', v_s.agent_id, 'session_id', v_s.session_id,
     'others_active', (select count(*) from public.agent_sessions s where s.project_id = p_project and s.id <> p_session and s.status = 'active'
       and greatest(s.last_seen_at, s.heartbeat_at) > v_now - interval '15 minutes'),
-    'unread', (select count(*) from (select from public.message_recipients r where r.project_id = p_project and r.agent_id = v_s.agent_id and r.read_at is null limit 100) x))
+    'unread', (select count(*) from (select from public.message_recipients r
+      where r.project_id = p_project and r.agent_id = v_s.agent_id and r.read_at is null limit 100) x))
     || coord.brief_locks(p_project, p_session, v_now) || coord.brief_work(p_project, v_s);
-  v_out := v_out || pg_catalog.jsonb_build_object('messages', (select coalesce(pg_catalog.jsonb_agg(pg_catalog.jsonb_strip_nulls(pg_catalog.jsonb_build_object(
+  v_out := v_out || pg_catalog.jsonb_build_object('messages', (
+      select coalesce(pg_catalog.jsonb_agg(pg_catalog.jsonb_strip_nulls(pg_catalog.jsonb_build_object(
       'message_id', m.id, 'from', m.sender, 'kind', m.kind, 'text', coord.cut(m.text, 180), 'more', nullif(pg_catalog.octet_length(m.text) > 180, false),
       'ack_required', nullif(m.ack_required, false)))
       order by m.urgency <> 'overseer', m.urgency <> 'high', m.id), '[]') from public.messages m where m.project_id = p_project and m.id = any (v_mail)),
     'handoff', (select pg_catalog.jsonb_build_object('agent_name', h.agent_name, 'summary', pg_catalog.left(h.summary, 400), 'next_steps',
         (select coalesce(pg_catalog.jsonb_agg(pg_catalog.left(case when pg_catalog.jsonb_typeof(e) = 'string' then e #>> '{}' else e::text end, 120)), '[]')
          from (select e from pg_catalog.jsonb_array_elements(h.next_steps) e limit 3) x), 'created_at', coord.ts(h.created_at))
-      from public.handoff_documents h where h.project_id = p_project and (h.to_agent is null or h.to_agent = v_s.agent_id) and h.created_at > v_now - interval '14 days'
+      from public.handoff_documents h
+      where h.project_id = p_project and (h.to_agent is null or h.to_agent = v_s.agent_id) and h.created_at > v_now - interval '14 days'
       order by h.to_agent is null, h.agent_name <> v_s.agent_id, h.id desc limit 1));
   if v_mail is not null then
     update public.message_recipients r set delivered_at = coalesce(r.delivered_at, v_now),
@@ -45,10 +48,12 @@ create function coord.brief_locks(p_project bigint, p_session bigint, p_now time
 returns jsonb language plpgsql stable set search_path = '' as $$
 declare v_mine jsonb; v_n_mine bigint; v_others jsonb; v_n_others bigint;
 begin
-  select count(*), pg_catalog.jsonb_agg(pg_catalog.jsonb_build_object('file_path', pg_catalog.left(l.file_path, 120), 'expires_at', coord.ts(l.expires_at)) order by l.n) filter (where l.n <= 5)
+  select count(*), pg_catalog.jsonb_agg(pg_catalog.jsonb_build_object('file_path', pg_catalog.left(l.file_path, 120),
+      'expires_at', coord.ts(l.expires_at)) order by l.n) filter (where l.n <= 5)
     into v_n_mine, v_mine from (select *, row_number() over (order by l.expires_at, l.file_path) as n from public.file_locks l
       where l.project_id = p_project and l.session_id = p_session and l.expires_at > p_now) l;
-  select count(*), pg_catalog.jsonb_agg(pg_catalog.jsonb_strip_nulls(pg_catalog.jsonb_build_object('file_path', pg_catalog.left(l.file_path, 120), 'locked_by', l.locked_by,
+  select count(*), pg_catalog.jsonb_agg(pg_catalog.jsonb_strip_nulls(pg_catalog.jsonb_build_object(
+      'file_path', pg_catalog.left(l.file_path, 120), 'locked_by', l.locked_by,
       'reason', pg_catalog.left(l.reason, 80), 'expires_at', coord.ts(l.expires_at))) order by l.n) filter (where l.n <= 5)
     into v_n_others, v_others from (select *, row_number() over (order by l.expires_at desc, l.file_path) as n from public.file_locks l
       where l.project_id = p_project and l.session_id <> p_session and l.expires_at > p_now) l;
@@ -59,13 +64,17 @@ end $$;
 -- The session's tasks and the first ready ones it may take.
 create function coord.brief_work(p_project bigint, p_s public.agent_sessions)
 returns jsonb language plpgsql stable set search_path = '' as $$
-declare v_classes int[] := coord.match_classes(p_project, 1::smallint, coord.work_claimer(p_s, null, null)); v_mine jsonb; v_ready jsonb; v_n bigint;
+declare v_classes int[] := coord.match_classes(p_project, 1::smallint, coord.work_claimer(p_s, null, null));
+  v_mine jsonb; v_ready jsonb; v_n bigint;
 begin
-  select pg_catalog.jsonb_agg(pg_catalog.jsonb_build_object('task_id', w.task_id, 'task_type', pg_catalog.left(w.task_type, 40), 'description', pg_catalog.left(w.description, 120),
+  select pg_catalog.jsonb_agg(pg_catalog.jsonb_build_object('task_id', w.task_id, 'task_type', pg_catalog.left(w.task_type, 40),
+      'description', pg_catalog.left(w.description, 120),
       'lease_until', coord.ts(w.lease_until)) order by w.id) into v_mine
     from (select w.* from coord.lease l join public.work_queue w on w.project_id = p_project and w.id = l.id
-      where l.project_id = p_project and l.queue = 1 and l.session_id = p_s.id and w.session_id = p_s.id and w.status in ('claimed', 'running') order by w.id limit 5) w;
-  select pg_catalog.jsonb_agg(pg_catalog.jsonb_build_object('task_id', w.task_id, 'task_type', pg_catalog.left(w.task_type, 40), 'description', pg_catalog.left(w.description, 120),
+      where l.project_id = p_project and l.queue = 1 and l.session_id = p_s.id and w.session_id = p_s.id
+        and w.status in ('claimed', 'running') order by w.id limit 5) w;
+  select pg_catalog.jsonb_agg(pg_catalog.jsonb_build_object('task_id', w.task_id, 'task_type', pg_catalog.left(w.task_type, 40),
+      'description', pg_catalog.left(w.description, 120),
       'priority', w.priority) order by w.priority, w.id) into v_ready
     from (select w.* from (
         -- The best five of each class, then the best five of these: an index scan a class, however long the queue.
@@ -114,8 +123,10 @@ begin
     into v_last, v_n, v_rows from kinds k;
   select pg_catalog.jsonb_object_agg(x.status, x.n) into v_counts from (select w.status, count(*) as n from public.work_queue w
     where w.project_id = p_project and pg_catalog.starts_with(w.task_type, 'newsletter') group by w.status) x;
-  select pg_catalog.jsonb_agg(pg_catalog.jsonb_build_object('task_id', x.task_id, 'task_type', x.task_type, 'status', x.status, 'description', pg_catalog.left(x.description, 120)) order by x.id desc)
-    into v_news from (select * from public.work_queue w where w.project_id = p_project and pg_catalog.starts_with(w.task_type, 'newsletter') order by w.id desc limit 5) x;
+  select pg_catalog.jsonb_agg(pg_catalog.jsonb_build_object('task_id', x.task_id, 'task_type', x.task_type, 'status', x.status,
+      'description', pg_catalog.left(x.description, 120)) order by x.id desc)
+    into v_news from (select * from public.work_queue w where w.project_id = p_project and pg_catalog.starts_with(w.task_type, 'newsletter')
+      order by w.id desc limit 5) x;
   if not p_peek then
     insert into coord.digest_marks as d (project_id, reader, audit_id, at) values (p_project, p_reader, coalesce(v_last, v_mark.audit_id, 0), v_now)
       on conflict (project_id, reader) do update set audit_id = greatest(d.audit_id, excluded.audit_id), at = excluded.at;
@@ -130,9 +141,11 @@ create function coord.query_audit(p_project bigint, p_agent text, p_operation te
 returns jsonb language plpgsql stable security definer set search_path = '' as $$
 declare v_rows jsonb; v_n int;
 begin
-  select count(*), pg_catalog.jsonb_agg(pg_catalog.jsonb_strip_nulls(pg_catalog.jsonb_build_object('id', a.id::text, 'created_at', coord.ts(a.at), 'principal', a.principal,
+  select count(*), pg_catalog.jsonb_agg(pg_catalog.jsonb_strip_nulls(pg_catalog.jsonb_build_object(
+      'id', a.id::text, 'created_at', coord.ts(a.at), 'principal', a.principal,
       'agent_id', a.agent_id, 'agent_type', a.agent_type, 'session_id', a.session_id, 'operation', a.operation, 'object_ids', a.object_ids,
-      'success', a.success, 'reason', a.reason, 'parameters', a.parameters, 'result', a.result, 'duration_ms', pg_catalog.round(a.duration_ms::numeric, 3))) order by a.id desc)
+      'success', a.success, 'reason', a.reason, 'parameters', a.parameters, 'result', a.result,
+      'duration_ms', pg_catalog.round(a.duration_ms::numeric, 3))) order by a.id desc)
     into v_n, v_rows
     from (select * from coord.audit_log l where l.project_id = p_project and (p_agent is null or l.agent_id = p_agent)
         and (p_operation is null or l.operation = p_operation) and (p_since is null or l.at >= p_since) and (p_success is null or l.success = p_success)
