@@ -110,7 +110,7 @@ func TestExitCodes(t *testing.T) {
 		{"missing member", 200, `{}`, []string{"lock", "verify"}, exitUsage},
 		{"too many arguments", 200, `{}`, []string{"lock", "verify", "a", "1", "b"}, exitUsage},
 		{"unknown flag", 200, `{}`, []string{"lock", "release", "--nope"}, exitUsage},
-		{"unknown verb", 200, `{}`, []string{"lock", "aquire"}, exitUsage},
+		{"unknown verb", 200, `{}`, []string{"lock", "acquir"}, exitUsage},
 		{"unknown command", 200, `{}`, []string{"nope"}, exitUsage},
 	}
 	for _, tt := range tests {

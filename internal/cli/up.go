@@ -156,6 +156,7 @@ Connect an agent:
   Codex         %[1]s install codex
   Cursor        in .cursor/mcp.json: {"mcpServers": {"coord": {"command": "%[2]s"}}}
   plain HTTP    curl -s %[3]s/locks/acquire -H "X-API-Key: $(cat %[4]s/key)" -d '{"agent_id": "me", "file_path": "src/app.go"}'
+                with -H "X-Project: NAME" for a repository's project (%[1]s projects show)
 
 Next:
   %[1]s lock acquire src/app.go --agent-id ana
