@@ -1,0 +1,91 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/agent-coordinator/agent-coordinator/internal/lockpath"
+)
+
+// The statements here are the ones that internal/coord sends: pgbench, pgx and the API run the same functions.
+const (
+	acquireSQL = `select coord.acquire_locks($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, '', 'exclusive', 30, 'editing', false, null, null)`
+	releaseSQL = `select coord.release_locks($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, '', false, false)`
+	checkSQL   = `select coord.check_locks($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, null, null, 200)`
+	claimSQL   = `select coord.claim_work($1, $2, 'bench', null, $3, 1, 1800, $4, $5, $6)`
+
+	by       = "bench"
+	heldPath = "src/held/file.go"
+	// seat stands for the number of a client in a path; no pattern and no quoting changes it.
+	seatMark = "0seat0"
+)
+
+// lockKeys are cleaned paths in the columns that the lock functions take.
+type lockKeys struct {
+	space                                       []int64
+	kind, base, key, path, repo, re, pre, likes []string
+}
+
+// keys cleans paths as the API does.
+func (r *rig) keys(paths ...string) (lockKeys, error) {
+	parsed, err := lockpath.ParseAll(paths)
+	if err != nil {
+		return lockKeys{}, err
+	}
+	var k lockKeys
+	for _, p := range parsed {
+		k.space, k.repo = append(k.space, r.seats.Home), append(k.repo, "default")
+		k.kind, k.base, k.key, k.path = append(k.kind, string(rune(p.Kind))), append(k.base, p.Base), append(k.key, p.Key), append(k.path, p.Path)
+		k.re, k.pre, k.likes = append(k.re, p.Re), append(k.pre, p.Pre), append(k.likes, p.Like)
+	}
+	return k, nil
+}
+
+// acquireArgs are the parameters of acquireSQL and releaseSQL.
+func (k lockKeys) acquireArgs(r *rig, session int64) []any {
+	return append([]any{r.seats.Project, session, by, r.seats.Home}, k.columns()...)
+}
+
+// checkArgs are the parameters of checkSQL.
+func (k lockKeys) checkArgs(r *rig) []any {
+	return append([]any{r.seats.Project, r.seats.Home}, k.columns()...)
+}
+
+func (k lockKeys) columns() []any {
+	return []any{k.space, k.kind, k.base, k.key, k.path, k.repo, k.re, k.pre, k.likes}
+}
+
+// acquireScript is the call for pgbench, where :s is the client's session and seatMark its number.
+func (k lockKeys) acquireScript(r *rig) string {
+	return fmt.Sprintf("select coord.acquire_locks(%d, :s, '%s', %d, %s, '', 'exclusive', 30, 'editing', false, null, null);\n",
+		r.seats.Project, by, r.seats.Home, k.literal())
+}
+
+func (k lockKeys) releaseScript(r *rig) string {
+	return fmt.Sprintf("select coord.release_locks(%d, :s, '%s', %d, %s, '', false, false);\n", r.seats.Project, by, r.seats.Home, k.literal())
+}
+
+// pairScript acquires and releases, as one client of pgbench does over and over.
+func (k lockKeys) pairScript(r *rig) string {
+	return r.seatScript() + k.acquireScript(r) + k.releaseScript(r)
+}
+
+func (r *rig) seatScript() string { return fmt.Sprintf("\\set s %d + :client_id\n", r.seats.First) }
+
+// literal is the columns as SQL text. Quotes need no escape: the paths are ours.
+func (k lockKeys) literal() string {
+	spaces := make([]string, len(k.space))
+	for i, s := range k.space {
+		spaces[i] = fmt.Sprint(s)
+	}
+	cols := []string{"array[" + strings.Join(spaces, ",") + "]::bigint[]"}
+	for _, col := range [][]string{k.kind, k.base, k.key, k.path, k.repo, k.re, k.pre, k.likes} {
+		quoted := make([]string, len(col))
+		for i, v := range col {
+			v = strings.ReplaceAll(v, ":", "'||chr(58)||'") // pgbench sees a variable behind every colon
+			quoted[i] = strings.ReplaceAll("'"+v+"'", seatMark, "'||:client_id::text||'")
+		}
+		cols = append(cols, "array["+strings.Join(quoted, ",")+"]::text[]")
+	}
+	return strings.Join(cols, ", ")
+}
