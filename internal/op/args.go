@@ -95,7 +95,7 @@ func (d *Def) takeKey(args map[string]any, key string) (string, *fault.Error) {
 // says reports whether args holds a member that means something to the operation, identity and request key included.
 func (d *Def) says(args map[string]any) bool {
 	for k, v := range args {
-		if v != nil && (d.In.Properties[k] != nil || d.Aliases[k] != "" || k == "request_key" || k == "request_key" || slices.Contains(identityFields, k)) {
+		if v != nil && (d.In.Properties[k] != nil || d.Aliases[k] != "" || k == "request_key" || slices.Contains(identityFields, k)) {
 			return true
 		}
 	}
