@@ -119,7 +119,7 @@ func (s *Store) sessionID(ctx context.Context, c ident.Caller) (int64, error) {
 		return e.value, nil // a session that ended since is noticed by the function itself (PT440)
 	}
 	id, err := one[int64](ctx, s, `select coord.open_session($1, $2, nullif($3, ''), nullif($4, ''))`, c.ProjectID, c.Agent, c.AgentType, c.Session)
-	if err == nil {
+	if _, inTx := ctx.Value(txKey{}).(*unit); err == nil && !inTx { // one opened in a transaction may still be undone
 		s.cache.mu.Lock()
 		defer s.cache.mu.Unlock()
 		if len(s.cache.sessions) >= cacheSize {
