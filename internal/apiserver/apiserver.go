@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"net"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -101,7 +102,8 @@ type server struct {
 	metrics *obs.Metrics
 	door    *httpapi.Server
 
-	endStreams func(context.Context) // closes what MCP clients left open
+	schemaKnown atomic.Bool           // the schema was found fit: before that the server is not ready
+	endStreams  func(context.Context) // closes what MCP clients left open
 }
 
 func assemble(cfg Config, pool *pgxpool.Pool, static *httpapi.Keys) *server {
@@ -125,7 +127,7 @@ func assemble(cfg Config, pool *pgxpool.Pool, static *httpapi.Keys) *server {
 	s.endStreams = func(ctx context.Context) { unwatch(); closeStreams(context.WithoutCancel(ctx)) }
 	s.door = httpapi.New(cat, pipe, httpapi.Options{
 		Auth: s.store, Static: static, Open: !cfg.AuthEnabled, Origins: cfg.Origins(), Version: version.String(),
-		Ping: s.store.Ping, Notices: notices{s.store}, Observe: s.hub.Observe, MCP: streams,
+		Ping: s.ping, Notices: notices{s.store}, Observe: s.hub.Observe, MCP: streams,
 		Metrics: s.metrics.Handler(), InFlight: s.metrics.InFlight, Log: cfg.Log,
 	})
 	return s
@@ -159,6 +161,17 @@ func watchPool(m *obs.Metrics, pool *pgxpool.Pool) {
 	m.Counter("coord_db_wait_seconds_total", "Time spent waiting for connections.", func() float64 { return pool.Stat().EmptyAcquireWaitTime().Seconds() })
 }
 
+// ping says whether calls can succeed.
+func (s *server) ping(ctx context.Context) error {
+	if err := s.store.Ping(ctx); err != nil {
+		return err
+	}
+	if !s.schemaKnown.Load() {
+		return errors.New("the schema is not known yet")
+	}
+	return nil
+}
+
 // schemaRetry is how often a database that was away at the start is asked for its schema.
 const schemaRetry = 2 * time.Second
 
@@ -166,27 +179,35 @@ const schemaRetry = 2 * time.Second
 // when the configuration says so. A newer schema is fine: older programs keep working beside newer ones.
 func (s *server) checkSchema(ctx context.Context) (known bool, err error) {
 	url := s.cfg.DirectURL()
+	ask, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	if err := s.store.Ping(ask); err != nil {
+		if ctx.Err() == nil {
+			s.cfg.Log.WarnContext(ctx, "the database does not answer yet; calls get 503 until it does", "err", err)
+		}
+		return false, ctx.Err()
+	}
 	if s.cfg.AutoMigrate {
 		report, err := migrate.Up(ctx, url, migrate.Options{Log: s.cfg.Log})
 		if err != nil {
 			return false, fmt.Errorf("COORD_AUTO_MIGRATE: %w", err)
 		}
 		s.cfg.Log.InfoContext(ctx, "schema is current", "version", report.To, "applied", len(report.Applied))
+		s.schemaKnown.Store(true)
 		return true, nil
 	}
-	ask, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
 	status, err := migrate.ReadStatus(ask, url, migrate.Options{})
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return false, ctx.Err()
 	case err != nil:
-		s.cfg.Log.WarnContext(ctx, "the database does not answer yet; calls get 503 until it does", "err", err)
+		s.cfg.Log.WarnContext(ctx, "the database's schema could not be read; asking again", "err", err)
 		return false, nil
 	case len(status.Pending) > 0:
 		return true, fmt.Errorf("the database's schema (%d) is older than this program needs (%d): run coordctl migrate, or set COORD_AUTO_MIGRATE=1",
 			status.Version, status.Latest)
 	}
+	s.schemaKnown.Store(true)
 	return true, nil
 }
 
