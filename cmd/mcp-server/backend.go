@@ -32,6 +32,7 @@ const (
 	firstPause  = 500 * time.Millisecond
 	longPause   = 10 * time.Second
 	maxConns    = 4 // of one agent's server: dozens of them share one Postgres
+	maxReads    = 1 // beside them, for what changes nothing
 	perNotices  = mcpapi.MaxNotices
 	unreachable = "it is not running, or does not answer"
 )
@@ -51,12 +52,25 @@ type backend struct {
 // live is an open database with what works on it.
 type live struct {
 	db    *local.Database
+	hub   *dispatch.Hub
+	news  *pgnotify.Notifier
+	calls lane
+	reads lane // never behind a herd of calls that all ask for the same lock
+}
+
+// lane is a pool with the operations that work on it.
+type lane struct {
 	pool  *pgxpool.Pool
 	store *coord.Store
-	hub   *dispatch.Hub
 	cat   *op.Catalogue
 	pipe  *op.Pipeline
-	news  *pgnotify.Notifier
+}
+
+// equip makes the operations of a lane.
+func (l *lane) equip(store *coord.Store, hub *dispatch.Hub, log *slog.Logger) {
+	store.WakeTo(hub)
+	l.store, l.cat = store, ops.Catalogue(ops.Deps{Store: store, Hub: hub})
+	l.pipe = &op.Pipeline{Resolver: store, Once: store, Log: log}
 }
 
 func newBackend(cfg config.MCP, log *slog.Logger) *backend {
@@ -69,7 +83,11 @@ func (b *backend) Call(ctx context.Context, d *op.Def, r op.Request) (op.Respons
 	if err != nil {
 		return op.Response{}, err
 	}
-	return l.pipe.Call(ctx, l.cat.Get(d.Name), r)
+	via := &l.calls
+	if d.Scope == ident.Read && !d.Waits {
+		via = &l.reads
+	}
+	return via.pipe.Call(ctx, via.cat.Get(d.Name), r)
 }
 
 // get waits for the database while its first start is under way; once a start failed it does not make calls wait.
@@ -107,7 +125,7 @@ func (b *backend) notices(ctx context.Context, c ident.Caller) (client.Notices, 
 	if err != nil {
 		return client.Notices{}, err
 	}
-	return l.store.TakeNotices(ctx, c, perNotices)
+	return l.reads.store.TakeNotices(ctx, c, perNotices)
 }
 
 // run connects, keeps the connection, and connects again when the database moved, until ctx ends.
@@ -146,7 +164,7 @@ func (l *live) sweep(log *slog.Logger) loop.Loop {
 	return loop.Loop{
 		Name: "sweep", Every: 2 * time.Second, Idle: 8 * time.Second, Jitter: 4 * time.Second, Log: log,
 		Do: func(ctx context.Context) (int, error) {
-			did, err := l.store.Sweep(ctx)
+			did, err := l.calls.store.Sweep(ctx)
 			return did.SessionsLapsed + did.LocksExpired + did.TasksRequeued + did.TasksReadied, err
 		},
 	}
@@ -163,16 +181,20 @@ func (b *backend) open(ctx context.Context) (*live, error) {
 			return nil, errors.Join(err, db.Close())
 		}
 	}
-	pool, err := coord.Open(ctx, db.URL, min(b.cfg.MaxConns, maxConns))
-	if err != nil {
-		return nil, errors.Join(err, db.Close())
+	l := &live{db: db}
+	if l.calls.pool, err = coord.Open(ctx, db.URL, min(b.cfg.MaxConns, maxConns)); err == nil {
+		l.reads.pool, err = coord.Open(ctx, db.URL, maxReads)
 	}
-	l := &live{db: db, pool: pool, store: coord.New(pool), news: pgnotify.New(pgnotify.Config{Pool: pool, ListenDSN: listenDSN(db.DirectURL), Log: b.log})}
+	if err != nil {
+		l.close()
+		return nil, err
+	}
+	l.news = pgnotify.New(pgnotify.Config{Pool: l.calls.pool, ListenDSN: listenDSN(db.DirectURL), Log: b.log})
 	l.hub = dispatch.New(l.news.Send)
-	l.store.WakeTo(l.hub)
-	l.cat = ops.Catalogue(ops.Deps{Store: l.store, Hub: l.hub})
-	l.pipe = &op.Pipeline{Resolver: l.store, Once: l.store, Log: b.log}
-	if err := l.store.Ping(ctx); err != nil {
+	l.calls.equip(coord.New(l.calls.pool), l.hub, b.log)
+	// A hub of its own: operations register their re-checks with the one they are given, once.
+	l.reads.equip(coord.New(l.reads.pool), dispatch.New(l.hub.Wake), b.log)
+	if err := l.calls.store.Ping(ctx); err != nil {
 		l.close()
 		return nil, err
 	}
@@ -227,7 +249,11 @@ func (b *backend) failed(err error) {
 }
 
 func (l *live) close() {
-	l.pool.Close()
+	for _, p := range []*pgxpool.Pool{l.calls.pool, l.reads.pool} {
+		if p != nil {
+			p.Close()
+		}
+	}
 	_ = l.db.Close() // the embedded server goes by itself once nobody uses it
 }
 

@@ -17,7 +17,7 @@ import (
 )
 
 // within bounds everything a test waits for.
-const within = 20 * time.Second
+const within = 40 * time.Second
 
 // asServer makes the test program the server: the tests drive it as a process of its own.
 const asServer = "MCP_SERVER_TEST_RUN"

@@ -24,6 +24,8 @@ type place struct {
 	inv     mcpapi.Invoker
 	project string // COORD_PROJECT
 
+	remote bool // the API's key may be bound to an agent or a project
+
 	looked sync.Once
 	paths  *repo.Paths
 	err    error
@@ -31,13 +33,14 @@ type place struct {
 	mu       sync.Mutex
 	resolved *client.ResolvedRepository
 	checked  time.Time
+	key      *client.WhoAmI // what a remote key stands for
 }
 
 // recheck is how often a checkout that had no remote or no commit is looked at again.
 const recheck = time.Minute
 
-func newPlace(cat *op.Catalogue, inv mcpapi.Invoker, project string) *place {
-	return &place{cat: cat, inv: inv, project: project}
+func newPlace(cat *op.Catalogue, inv mcpapi.Invoker, project string, remote bool) *place {
+	return &place{cat: cat, inv: inv, project: project, remote: remote}
 }
 
 // dir is where the host started us, which is the project's folder; Claude Code also says so.
@@ -104,16 +107,43 @@ func (p *place) of(ctx context.Context) (project, repository string, err error) 
 	return got.Project, got.Repository, nil
 }
 
-// resolve asks the server. A folder that is no repository is a repository of the project `default` by its name.
+// bound implements mcpapi.Process.Bound: the agent that a remote key is bound to.
+func (p *place) bound(ctx context.Context) (agent, kind string, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	who, err := p.whoami(ctx)
+	return who.AgentID, who.AgentType, err
+}
+
+// whoami asks once what the remote key stands for. The caller holds p.mu.
+func (p *place) whoami(ctx context.Context) (client.WhoAmI, error) {
+	if p.key != nil {
+		return *p.key, nil
+	}
+	var who client.WhoAmI
+	if err := p.ask(ctx, "whoami", map[string]any{}, &who); err != nil {
+		return who, err
+	}
+	p.key = &who
+	return who, nil
+}
+
+// resolve asks the server. A folder that is no repository is a repository of the project `default` by its name. A key
+// that may not write, or not in that project, works in its own project.
 func (p *place) resolve(ctx context.Context, r repo.Repo) (client.ResolvedRepository, error) {
 	var out client.ResolvedRepository
 	project := cmp.Or(r.Project, p.project)
+	if p.remote {
+		who, err := p.whoami(ctx)
+		if err != nil {
+			return out, err
+		}
+		if who.BoundTo == "project" {
+			project = who.Project
+		}
+	}
 	if r.Remote == "" && r.RootCommit == "" && project == "" {
 		project = "default"
-	}
-	def := p.cat.Get("resolve_repository")
-	if def == nil {
-		return out, errors.New("the catalogue has no resolve_repository")
 	}
 	args := map[string]any{"name": r.Name}
 	for k, v := range map[string]string{"remote": r.Remote, "root_commit": r.RootCommit, "project": project} {
@@ -121,19 +151,35 @@ func (p *place) resolve(ctx context.Context, r repo.Repo) (client.ResolvedReposi
 			args[k] = v
 		}
 	}
+	err := p.ask(ctx, "resolve_repository", args, &out)
+	if p.remote && fault.Is(err, client.CodeForbidden) {
+		return client.ResolvedRepository{Project: project}, nil
+	}
+	if err == nil && out.Project == "" {
+		err = fault.New(client.CodeUnavailable, "the server did not say which project this folder belongs to", "", "retry")
+	}
+	return out, err
+}
+
+// ask calls an operation that is about this process, not about an agent.
+func (p *place) ask(ctx context.Context, name string, args map[string]any, out any) error {
+	def := p.cat.Get(name)
+	if def == nil {
+		return fmt.Errorf("the catalogue has no %s", name)
+	}
 	who := ident.Principal{Name: "local", Scopes: []ident.Scope{ident.Read, ident.Write}}
 	resp, err := p.inv.Call(ctx, def, op.Request{Principal: who, Args: args, Strict: true, Door: "mcp"})
 	if err != nil {
-		return out, err
+		return err
 	}
 	raw, err := json.Marshal(resp.Body)
 	if err != nil {
-		return out, fmt.Errorf("encode the repository: %w", err)
+		return fmt.Errorf("encode the reply of %s: %w", name, err)
 	}
-	if err := json.Unmarshal(raw, &out); err != nil || out.Project == "" {
-		return out, fault.New(client.CodeUnavailable, "the server did not say which project this folder belongs to", "", "retry")
+	if err := json.Unmarshal(raw, out); err != nil {
+		return fmt.Errorf("read the reply of %s: %w", name, err)
 	}
-	return out, nil
+	return nil
 }
 
 // Relative implements mcpapi.PathMapper.

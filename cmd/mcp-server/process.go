@@ -51,9 +51,12 @@ func newProcess(cfg config.MCP, log *slog.Logger) (*process, error) {
 		p.local = newBackend(cfg, log)
 		p.invoker = p.local
 	}
-	p.place = newPlace(p.cat, p.invoker, cfg.Project)
+	p.place = newPlace(p.cat, p.invoker, cfg.Project, p.remote != nil)
 	p.ident = &mcpapi.Process{
 		Agent: cfg.ID, AgentType: cfg.Type, Session: cfg.Session(), Host: hostName(), User: userName(), Place: p.place.of,
+	}
+	if p.remote != nil {
+		p.ident.Bound = p.place.bound
 	}
 	p.keeper = mcpapi.NewKeeper(p.cat, p.invoker, p.ident.OwnSession, log)
 	opt := mcpapi.Options{

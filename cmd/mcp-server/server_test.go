@@ -121,6 +121,59 @@ func TestSignalEndsInOrder(t *testing.T) {
 	}
 }
 
+func TestManyWaitersDelayNobody(t *testing.T) {
+	t.Parallel()
+	a, b, _ := pair(t)
+	a.call("acquire_lock", map[string]any{"file_path": "src/a.go"})
+	for range 200 {
+		b.sendCall("acquire_lock", map[string]any{"file_path": "a.go", "wait_seconds": 50})
+	}
+	awaitQueue(t, a, 1) // a session stands in line once, however often it asks
+	var took []time.Duration
+	for range 20 {
+		began := time.Now()
+		b.call("check_locks", nil)
+		took = append(took, time.Since(began))
+	}
+	slices.Sort(took)
+	if median := took[len(took)/2]; median > 50*time.Millisecond {
+		t.Errorf("check_locks takes %v beside 200 waiting calls", median)
+	}
+	t.Logf("check_locks beside 200 waiting calls: median %v, slowest %v", took[len(took)/2], took[len(took)-1])
+}
+
+// TestKilledServerLapses: nobody ends the session of a killed process; its silence does.
+func TestKilledServerLapses(t *testing.T) {
+	t.Parallel()
+	dir, dsn := checkout(t), pgtest.DSN(t)
+	a := spawn(t, dir, map[string]string{"COORD_DATABASE_URL": dsn, "AGENT_ID": "ana", "SESSION_ID": "sa", "COORD_TOOL_PROFILE": "full"})
+	a.hello()
+	b := start(t, dir, map[string]string{"COORD_DATABASE_URL": dsn, "AGENT_ID": "ben"})
+	if r := a.call("register_session", map[string]any{"lapse_seconds": 5}); r["success"] != true {
+		t.Fatalf("%v", r)
+	}
+	a.call("acquire_lock", map[string]any{"file_path": "src/a.go"})
+	waiting := b.sendCall("acquire_lock", map[string]any{"file_path": "src/a.go", "wait_seconds": 55})
+	awaitQueue(t, a, 1)
+	if err := a.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if r := b.result(waiting); r["success"] != true {
+		t.Errorf("%v", r)
+	}
+	<-a.exited
+	a.exited <- nil
+}
+
+func compactJSON(t testing.TB, v any) []byte {
+	t.Helper()
+	raw, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
+}
+
 func TestMessagesArriveAsNotices(t *testing.T) {
 	t.Parallel()
 	a, b, _ := pair(t)
@@ -131,7 +184,7 @@ func TestMessagesArriveAsNotices(t *testing.T) {
 	}
 	for deadline := time.Now().Add(within); ; {
 		r := b.call("check_locks", nil) // a read tells too
-		if n, _ := json.Marshal(r["notices"]); strings.Contains(string(n), "please leave src alone") {
+		if strings.Contains(string(compactJSON(t, r["notices"])), "please leave src alone") {
 			return
 		}
 		if time.Now().After(deadline) {

@@ -26,6 +26,8 @@ type Process struct {
 	Principal string // default "local:<agent>"
 	// Place says which project and repository calls are about. It may fail as unavailable and is asked again then.
 	Place func(ctx context.Context) (project, repository string, err error)
+	// Bound says which agent the key of a remote API is bound to, empty when to none; nil: there is no key.
+	Bound func(ctx context.Context) (agent, kind string, err error)
 
 	made sync.Once
 	own  string // the session that was made up
@@ -34,7 +36,15 @@ type Process struct {
 // Identify implements Identify for a stdio server.
 func (p *Process) Identify(ctx context.Context, meta map[string]any) (ident.Principal, ident.Claim, error) {
 	kind := cmp.Or(p.AgentType, agentType(clientName(ctx, meta)), "claude_code")
-	agent := cmp.Or(p.Agent, defaultAgent(kind, p.Host, p.User))
+	agent := p.Agent
+	if agent == "" && p.Bound != nil {
+		boundAgent, boundKind, err := p.Bound(ctx)
+		if err != nil {
+			return ident.Principal{}, ident.Claim{}, err
+		}
+		agent, kind = boundAgent, cmp.Or(boundKind, kind)
+	}
+	agent = cmp.Or(agent, defaultAgent(kind, p.Host, p.User))
 	claim := ident.Claim{Agent: agent, AgentType: kind, Session: sessionFromMeta(meta)}
 	if over, ok := ctx.Value(httpKey{}).(httpCaller); ok { // several clients share a process that serves HTTP
 		claim.Agent, claim.AgentType = cmp.Or(over.claim.Agent, claim.Agent), cmp.Or(over.claim.AgentType, claim.AgentType)

@@ -2,6 +2,7 @@ package mcpapi
 
 import (
 	"context"
+	"encoding/json"
 	"log/slog"
 	"sync"
 	"time"
@@ -21,6 +22,8 @@ const (
 const (
 	// beatEvery is a quarter of the default 120 s after which a silent session lapses.
 	beatEvery = 30 * time.Second
+	beatRetry = 5 * time.Second // after a failed one
+	minBeat   = time.Second
 	beatWait  = 10 * time.Second // of one round for one session
 	// renewFor bounds renewal without any call: an agent that forgot its locks and sits idle must not hold them for
 	// as long as its window stays open.
@@ -30,7 +33,7 @@ const (
 	keepFor = time.Hour
 )
 
-// Keeper keeps the sessions that called alive: a heartbeat each 30 s, and their locks and leases renewed, until Run's
+// Keeper keeps the sessions that called alive: a heartbeat each 30 s (sooner where a session would lapse sooner), and their locks and leases renewed, until Run's
 // context ends. A process that dies sends no more, and its sessions lapse after 120 s.
 type Keeper struct {
 	inv Invoker
@@ -47,7 +50,8 @@ type kept struct {
 	principal ident.Principal
 	caller    ident.Caller
 	lastCall  time.Time
-	lastBeat  time.Time
+	nextBeat  time.Time
+	every     time.Duration
 }
 
 // NewKeeper returns a keeper that calls through inv. own names the process's own session; nil: there is none.
@@ -71,7 +75,7 @@ func (k *Keeper) seen(p ident.Principal, claim ident.Claim, c ident.Caller) iden
 	defer k.mu.Unlock()
 	s := k.sessions[claim]
 	if s == nil {
-		s = &kept{principal: p}
+		s = &kept{principal: p, every: beatEvery}
 		k.sessions[claim] = s
 		select {
 		case k.kick <- struct{}{}:
@@ -96,7 +100,7 @@ func (k *Keeper) drop(claim ident.Claim) {
 
 // Run beats until ctx ends.
 func (k *Keeper) Run(ctx context.Context) {
-	t := time.NewTicker(beatEvery)
+	t := time.NewTimer(beatEvery)
 	defer t.Stop()
 	for {
 		select {
@@ -106,6 +110,7 @@ func (k *Keeper) Run(ctx context.Context) {
 		case <-k.kick:
 		}
 		k.RunOnce(ctx, time.Now())
+		t.Reset(k.pause(time.Now()))
 	}
 }
 
@@ -119,6 +124,7 @@ func (k *Keeper) RunOnce(ctx context.Context, now time.Time) {
 	}
 }
 
+// due takes the sessions whose next heartbeat has come.
 func (k *Keeper) due(now time.Time) map[ident.Claim]kept {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -128,12 +134,23 @@ func (k *Keeper) due(now time.Time) map[ident.Claim]kept {
 			delete(k.sessions, claim)
 			continue
 		}
-		if now.Sub(s.lastBeat) >= beatEvery-time.Second {
-			s.lastBeat = now
+		if !now.Before(s.nextBeat) {
+			s.nextBeat = now.Add(s.every)
 			out[claim] = *s
 		}
 	}
 	return out
+}
+
+// pause is the time until the next heartbeat is due.
+func (k *Keeper) pause(now time.Time) time.Duration {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	d := beatEvery
+	for _, s := range k.sessions {
+		d = min(d, s.nextBeat.Sub(now))
+	}
+	return max(d, minBeat)
 }
 
 func (k *Keeper) beat(ctx context.Context, claim ident.Claim, s kept, now time.Time) {
@@ -143,13 +160,7 @@ func (k *Keeper) beat(ctx context.Context, claim ident.Claim, s kept, now time.T
 		k.retry(claim)
 		return
 	}
-	if resp.Caller.SessionID != 0 {
-		k.mu.Lock()
-		if live := k.sessions[claim]; live != nil {
-			live.caller = resp.Caller
-		}
-		k.mu.Unlock()
-	}
+	k.beaten(claim, resp, now)
 	if now.Sub(s.lastCall) > renewFor {
 		return
 	}
@@ -160,12 +171,35 @@ func (k *Keeper) beat(ctx context.Context, claim ident.Claim, s kept, now time.T
 	}
 }
 
-// retry makes the session due at the next round.
+// beaten notes what a heartbeat told: the session's id, and how soon it would lapse.
+func (k *Keeper) beaten(claim ident.Claim, resp op.Response, now time.Time) {
+	var reply struct {
+		LapseSeconds float64 `json:"lapse_seconds"`
+	}
+	if raw, err := json.Marshal(resp.Body); err == nil {
+		_ = json.Unmarshal(raw, &reply) // one that does not say keeps the interval
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	s := k.sessions[claim]
+	if s == nil {
+		return
+	}
+	if resp.Caller.SessionID != 0 {
+		s.caller = resp.Caller
+	}
+	if reply.LapseSeconds > 0 {
+		s.every = max(min(time.Duration(reply.LapseSeconds/4*float64(time.Second)), beatEvery), minBeat)
+		s.nextBeat = now.Add(s.every)
+	}
+}
+
+// retry makes the session due soon.
 func (k *Keeper) retry(claim ident.Claim) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if s := k.sessions[claim]; s != nil {
-		s.lastBeat = time.Time{}
+		s.nextBeat = time.Now().Add(min(s.every, beatRetry))
 	}
 }
 
