@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"strings"
 	"syscall"
 	"time"
 
@@ -189,6 +188,9 @@ func (a *app) upDetached(ctx context.Context, home local.Home, f upFlags) error 
 	}
 	defer log.Close() //nolint:errcheck // the child writes to its own copy
 	args := []string{"up"}
+	if a.asJSON {
+		args = append(args, "--json")
+	}
 	for flag, on := range map[string]bool{"--migrate-foreign": f.migrateForeign, "--no-migrate": f.noMigrate, "--no-install": f.noInstall} {
 		if on {
 			args = append(args, flag)
@@ -218,8 +220,13 @@ func (a *app) awaitUp(ctx context.Context, home local.Home, pid int, ended <-cha
 			if u, ok := home.Running(ctx); ok { // somebody else's `up` was quicker
 				return a.alreadyUp(u)
 			}
-			tail, _ := os.ReadFile(home.LogFile()) // an empty tail says it too
-			return fault.New(client.CodeInternal, fmt.Sprintf("it ended before it was ready (%v)", err), lastLines(string(tail), 8), "see "+home.LogFile())
+			said, _ := os.ReadFile(home.LogFile()) // an empty log says it too
+			fmt.Fprintf(a.Err, "%s", said)
+			var exit *exec.ExitError
+			if errors.As(err, &exit) && exit.ExitCode() > 0 {
+				return quietExit(exit.ExitCode())
+			}
+			return fmt.Errorf("it ended before it was ready (%v), see %s", err, home.LogFile())
 		case <-poll.C:
 		}
 		if u, ok := home.Running(ctx); ok && u.PID == pid {
@@ -232,11 +239,6 @@ func (a *app) awaitUp(ctx context.Context, home local.Home, pid int, ended <-cha
 			return nil
 		}
 	}
-}
-
-func lastLines(text string, n int) string {
-	lines := strings.Split(strings.TrimSpace(text), "\n")
-	return strings.Join(lines[max(0, len(lines)-n):], "\n")
 }
 
 // ensurePostgres installs the package on Debian-like machines when root runs us and there is no Postgres.

@@ -61,7 +61,7 @@ func Run(ctx context.Context, o Options) (ok bool, err error) {
 	if err := s.build(ctx); err != nil {
 		return false, err
 	}
-	for _, act := range []func(context.Context) error{s.sameFile, s.queue, s.staleToken, s.thirtyTasks, s.killed, s.twice} {
+	for _, act := range []func(context.Context) error{s.sameFile, s.queue, s.staleToken, s.thirtyTasks, s.killed, s.twice, s.borrowed} {
 		if err := act(ctx); err != nil {
 			return false, err
 		}

@@ -8,6 +8,9 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/agent-coordinator/agent-coordinator/client"
+	"github.com/agent-coordinator/agent-coordinator/internal/fault"
 )
 
 // task is what the demonstration reads of the queue's replies.
@@ -219,5 +222,17 @@ func (s *stage) twice(ctx context.Context) error {
 		return err
 	}
 	s.tell.check(found == 1, "and happens once", "the queue held %d task", found)
+	return nil
+}
+
+// borrowed: a key that is bound to one agent cannot act as another.
+func (s *stage) borrowed(ctx context.Context) error {
+	s.tell.act("A key is used in somebody else's name")
+	thief := &httpAgent{id: "bob", remote: s.cleo.remote, cat: s.cat}
+	_, err := acquire(ctx, thief, "src/secret.go", 0)
+	if err != nil && !fault.Is(err, client.CodeForbidden) {
+		return err
+	}
+	s.tell.check(fault.Is(err, client.CodeForbidden), "cleo's key cannot act as bob", "%s", answerOf(err))
 	return nil
 }
