@@ -18,7 +18,7 @@ create function coord.now() returns timestamptz language sql volatile parallel s
 as $$ select pg_catalog.clock_timestamp() $$;
 
 -- RFC 3339 in UTC with microseconds, as every reply prints it.
-create function coord.ts(p_at timestamptz) returns text language sql immutable parallel safe
+create function coord.ts(p_at timestamptz) returns text language sql stable parallel safe
 as $$ select pg_catalog.to_char(p_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') $$;
 
 -- Raises a fault: p_status is the HTTP status, p_code the stable code of client.Code.

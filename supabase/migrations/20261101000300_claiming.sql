@@ -81,9 +81,9 @@ $$;
 
 -- May this claimer take an item with these (canonical) demands? hostname, project_dir, executor_profile and
 -- agent_type must be equal when demanded; every demanded tag must be the claimer's; min_trust is a floor. A claimer
--- that names types takes only those task types; one with require_matching_tags takes nothing that demands no tag
--- of its own.
-create function coord.demands_match(p_demands jsonb, p_claimer jsonb) returns boolean language sql immutable parallel safe set search_path = '' as $$
+-- that names types takes only those task types; one with require_matching_tags takes nothing without tags (some
+-- demanded tag must be the claimer's: as all must, one demanded tag is enough). Without a SET clause it is inlined.
+create function coord.demands_match(p_demands jsonb, p_claimer jsonb) returns boolean language sql immutable parallel safe as $$
   select coalesce(
     (p_demands -> 'hostname' is null or p_demands -> 'hostname' = p_claimer -> 'hostname')
     and (p_demands -> 'project_dir' is null or p_demands -> 'project_dir' = p_claimer -> 'project_dir')
@@ -93,9 +93,7 @@ create function coord.demands_match(p_demands jsonb, p_claimer jsonb) returns bo
     and (pg_catalog.jsonb_typeof(p_claimer -> 'types') is distinct from 'array'
          or pg_catalog.jsonb_exists(p_claimer -> 'types', p_demands ->> 'task_type'))
     and coalesce(p_demands -> 'tags', '[]') <@ coalesce(p_claimer -> 'tags', '[]')
-    and (p_claimer -> 'require_matching_tags' is distinct from 'true'::jsonb
-         or exists (select from pg_catalog.jsonb_array_elements_text(coalesce(p_demands -> 'tags', '[]')) t
-                    where pg_catalog.jsonb_exists(p_claimer -> 'tags', t))), false)
+    and (p_claimer -> 'require_matching_tags' is distinct from 'true'::jsonb or p_demands -> 'tags' is not null), false)
 $$;
 
 -- The class of canonical demands, made on first sight. made tells that it is new, so that waiting claimers must
@@ -135,13 +133,14 @@ end $$;
 -- except that items another claim is just taking are passed over. The caller marks the items and adds the leases
 -- in the same transaction.
 -- Each round finds the two best heads and takes from the best one's lane up to where the second one begins.
--- v_fp and v_fi are, per class, the position after which to look in the next round.
+-- Plans are generic throughout the engine: every access is a fully bound index prefix, and planning anew for each
+-- array would cost more than the claim. v_fp and v_fi are, per class, the position after which to look in the next round.
 create function coord.claim_ready(p_project bigint, p_queue smallint, p_classes int[], p_n int)
-returns bigint[] language plpgsql set search_path = '' as $$
+returns bigint[] language plpgsql set search_path = '' set plan_cache_mode = force_generic_plan as $$
 declare v_ids bigint[] := '{}'; v_got bigint[]; v_classes int[] := p_classes; v_fp smallint[]; v_fi bigint[];
   v_head record; v_k int; v_class int; v_priority smallint; v_first bigint; v_bound bigint;
 begin
-  if pg_catalog.cardinality(v_classes) > 32 then v_classes := coord.nonempty_classes(p_project, p_queue, v_classes); end if;
+  if pg_catalog.cardinality(v_classes) > 64 then v_classes := coord.nonempty_classes(p_project, p_queue, v_classes); end if;
   if coalesce(pg_catalog.cardinality(v_classes), 0) = 0 then return v_ids; end if;
   v_fp := pg_catalog.array_fill(0::smallint, array[pg_catalog.cardinality(v_classes)]);
   v_fi := pg_catalog.array_fill(0::bigint, array[pg_catalog.cardinality(v_classes)]);
@@ -178,16 +177,20 @@ begin
   return v_ids;
 end $$;
 
--- Those of the classes (null: of all) that have ready items, by skipping through the index from class to class.
+-- Those of the classes (null: of all) that have ready items, by skipping through the index from class to class. It
+-- gives up where that would cost more than probing each of the classes, and returns them all.
 create function coord.nonempty_classes(p_project bigint, p_queue smallint, p_classes int[])
 returns int[] language plpgsql stable set search_path = '' as $$
+declare v_found int[]; v_limit int := coalesce(pg_catalog.cardinality(p_classes) / 4, 2147483647);
 begin
-  return (with recursive s (c) as (
+  with recursive s (c) as (
       (select r.class_id from coord.ready r where r.project_id = p_project and r.queue = p_queue order by r.class_id limit 1)
       union all
       select (select r.class_id from coord.ready r where r.project_id = p_project and r.queue = p_queue and r.class_id > s.c
               order by r.class_id limit 1) from s where s.c is not null)
-    select pg_catalog.array_agg(s.c) from s where s.c is not null and (p_classes is null or s.c = any (p_classes)));
+    select pg_catalog.array_agg(x.c) into v_found from (select s.c from s where s.c is not null limit v_limit) x;
+  if pg_catalog.cardinality(v_found) = v_limit then return p_classes; end if;
+  return coalesce((select pg_catalog.array_agg(f.c) from unnest(v_found) f (c) where p_classes is null or f.c = any (p_classes)), '{}');
 end $$;
 
 -- Takes a queued item out of its lane. Never waits: a claim that is just taking it finds the item changed.
@@ -200,11 +203,11 @@ begin
 end $$;
 
 -- The dispatch topic of a class; see internal/dispatch.
-create function coord.lane_topic(p_project bigint, p_queue smallint, p_class int) returns text language sql immutable parallel safe
+create function coord.lane_topic(p_project bigint, p_queue smallint, p_class int) returns text language sql stable parallel safe
 as $$ select 'w:' || p_project || ':' || p_queue || ':' || p_class $$;
 
 -- The dispatch topic of "tasks changed", for who shows them.
-create function coord.work_topic(p_project bigint) returns text language sql immutable parallel safe
+create function coord.work_topic(p_project bigint) returns text language sql stable parallel safe
 as $$ select 'r:' || p_project || ':work' $$;
 
 -- Which lanes have something ready: one topic per item, at most p_limit a class. The slow re-check of all waiting

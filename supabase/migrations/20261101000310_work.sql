@@ -265,13 +265,14 @@ begin
 end $$;
 
 -- Why a claimer got nothing, counted to 100 at most: ready but not for this claimer, blocked, scheduled, in work.
+-- The orders keep every count on its index, whatever share of the table the project is.
 create function coord.work_counts(p_project bigint) returns jsonb language plpgsql stable set search_path = '' as $$
 begin
   return pg_catalog.jsonb_build_object(
-    'ready_other', (select count(*) from (select from coord.ready r where r.project_id = p_project and r.queue = 1 limit 100) x),
-    'blocked', (select count(distinct x.id) from (select d.id from coord.work_dep d where d.project_id = p_project limit 100) x),
-    'scheduled', (select count(*) from (select from coord.timer t where t.project_id = p_project and t.queue = 1 and t.kind = 1 limit 100) x),
-    'claimed', (select count(*) from (select from coord.lease l where l.project_id = p_project and l.queue = 1 limit 100) x));
+    'ready_other', (select count(*) from (select from coord.ready r where r.project_id = p_project and r.queue = 1 order by r.class_id, r.priority, r.id limit 100) x),
+    'blocked', (select count(distinct x.id) from (select d.id from coord.work_dep d where d.project_id = p_project order by d.on_id limit 100) x),
+    'scheduled', (select count(*) from (select from coord.timer t where t.project_id = p_project and t.queue = 1 and t.kind = 1 order by t.at limit 100) x),
+    'claimed', (select count(*) from (select from coord.lease l where l.project_id = p_project and l.queue = 1 order by l.until limit 100) x));
 end $$;
 
 -- Claims up to p_n tasks for the session: the best first (priority, then age), for p_lease seconds.
@@ -281,7 +282,7 @@ end $$;
 -- and queue. Codes: PT440.
 create function coord.claim_work(p_project bigint, p_session bigint, p_by text, p_types text[], p_tags text[], p_n int, p_lease int,
   p_classes int[] default '{}', p_epoch int default 0, p_caps text default null)
-returns jsonb language plpgsql security definer set search_path = '' as $$
+returns jsonb language plpgsql security definer set search_path = '' set plan_cache_mode = force_generic_plan as $$
 declare v_now timestamptz; v_s public.agent_sessions; v_claimer jsonb; v_caps text; v_last int; v_classes int[] := p_classes;
   v_ids bigint[]; v_tasks jsonb; v_uuids text[]; v_memo jsonb := '{}'; v_until timestamptz; v_last_claim bigint;
 begin

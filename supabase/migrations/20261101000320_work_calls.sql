@@ -79,7 +79,8 @@ end $$;
 
 -- The completed tasks' dependents: one dependency less each; those that wait for nothing more become ready.
 -- Returns one topic per task that became ready.
-create function coord.unblock(p_project bigint, p_ids bigint[], p_now timestamptz) returns text[] language plpgsql set search_path = '' as $$
+create function coord.unblock(p_project bigint, p_ids bigint[], p_now timestamptz) returns text[] language plpgsql
+set search_path = '' set plan_cache_mode = force_generic_plan as $$
 declare v_wake text[];
 begin
   if not exists (select from coord.work_dep d where d.project_id = p_project and d.on_id = any (p_ids)) then return '{}'; end if;
@@ -148,7 +149,7 @@ end $$;
 -- claimant with the same outcome answers as the first did. Reply: results in order, wake. In an array of one a
 -- stale token raises lease_lost; in a longer one it is that item's reason.
 create function coord.complete_work(p_project bigint, p_session bigint, p_by text, p_items jsonb)
-returns jsonb language plpgsql security definer set search_path = '' as $$
+returns jsonb language plpgsql security definer set search_path = '' set plan_cache_mode = force_generic_plan as $$
 declare v_s public.agent_sessions := coord.work_session(p_project, p_session); v_now timestamptz; v_ids bigint[]; v_done uuid[]; v_wake text[] := '{}';
   v_item record; v_one jsonb; v_results jsonb[] := '{}'; v_n int := pg_catalog.jsonb_array_length(p_items); v_changed text[];
 begin

@@ -16,7 +16,7 @@ begin
 end $$;
 
 -- ready and blocked are the two faces of pending; every other state is the status.
-create function coord.task_state(p_w public.work_queue) returns text language sql immutable set search_path = '' as $$
+create function coord.task_state(p_w public.work_queue) returns text language sql immutable as $$
   select case when p_w.status <> 'pending' then p_w.status when p_w.waiting_on > 0 then 'blocked' else 'ready' end
 $$;
 
