@@ -133,6 +133,9 @@ func (b *backend) run(ctx context.Context, door *mcpapi.Door, stdio mcpapi.Updat
 	pause := firstPause
 	for ctx.Err() == nil {
 		l, err := b.open(ctx)
+		if ctx.Err() != nil && err != nil {
+			return
+		}
 		if err != nil {
 			b.failed(err)
 			b.log.WarnContext(ctx, "no database", "err", err)
@@ -172,7 +175,7 @@ func (l *live) sweep(log *slog.Logger) loop.Loop {
 
 // open starts or joins the database and assembles what works on it.
 func (b *backend) open(ctx context.Context) (*live, error) {
-	db, err := local.OpenDatabase(ctx, local.DatabaseOptions{Config: b.cfg.Database, Migrate: b.mayMigrate(), Log: b.log})
+	db, err := local.OpenDatabase(ctx, local.DatabaseOptions{Config: b.cfg.Database, Migrate: b.mayMigrate(), Grace: b.cfg.PgGrace, Log: b.log})
 	if err != nil {
 		return nil, err
 	}

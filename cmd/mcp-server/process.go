@@ -90,7 +90,12 @@ func (p *process) background(parent context.Context, stdio mcpapi.Updater) (stop
 		p.keeper.End(ectx)
 		done()
 		cancel()
-		wg.Wait()
+		finished := make(chan struct{})
+		go func() { wg.Wait(); close(finished) }()
+		select { // a start of Postgres that is under way is left behind: the next process joins it
+		case <-finished:
+		case <-time.After(endWithin):
+		}
 		if p.remote != nil {
 			p.remote.Close()
 		}
