@@ -15,6 +15,7 @@ import (
 	"github.com/agent-coordinator/agent-coordinator/internal/config"
 	"github.com/agent-coordinator/agent-coordinator/internal/coord"
 	"github.com/agent-coordinator/agent-coordinator/internal/dispatch"
+	"github.com/agent-coordinator/agent-coordinator/internal/embedpg"
 	"github.com/agent-coordinator/agent-coordinator/internal/fault"
 	"github.com/agent-coordinator/agent-coordinator/internal/ident"
 	"github.com/agent-coordinator/agent-coordinator/internal/local"
@@ -215,13 +216,15 @@ func listenDSN(dsn string) string {
 // mayMigrate: the embedded database is ours; another one only when asked.
 func (b *backend) mayMigrate() bool { return b.cfg.Database.URL() == "" || b.cfg.AutoMigrate }
 
+var errOldSchema = errors.New("its schema is too old")
+
 func checkSchema(ctx context.Context, db *local.Database) error {
 	status, err := migrate.ReadStatus(ctx, db.DirectURL, migrate.Options{})
 	if err != nil {
 		return errors.New(unreachable)
 	}
 	if len(status.Pending) > 0 {
-		return fmt.Errorf("its schema (%d) is older than this program needs (%d): run coordctl migrate", status.Version, status.Latest)
+		return fmt.Errorf("%w: it is at %d and this program needs %d; run coordctl migrate", errOldSchema, status.Version, status.Latest)
 	}
 	return nil
 }
@@ -243,12 +246,23 @@ func (b *backend) clear() {
 func (b *backend) failed(err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if fault.Is(err, client.CodeUnavailable) {
-		err = errors.New(unreachable)
-	}
-	b.fault = err
+	b.fault = reason(err)
 	close(b.up)
 	b.up = make(chan struct{})
+}
+
+// tellable are the failures of a start whose text helps whoever reads it; others may name addresses and are logged only.
+var tellable = []error{
+	embedpg.ErrNoBinaries, embedpg.ErrMajor, embedpg.ErrNotOurs, embedpg.ErrDBUser, migrate.ErrForeign, migrate.ErrPooler, errOldSchema,
+}
+
+func reason(err error) error {
+	for _, t := range tellable {
+		if errors.Is(err, t) {
+			return err
+		}
+	}
+	return errors.New(unreachable)
 }
 
 func (l *live) close() {
