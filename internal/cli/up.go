@@ -74,7 +74,7 @@ func (a *app) up(ctx context.Context, f upFlags) error {
 	log := obs.NewLogger(a.Err, cfg.Level, cfg.Debug)
 	err = home.Up(ctx, local.UpOptions{
 		Database: local.DatabaseOptions{
-			Config: cfg.Database, Migrate: !f.noMigrate, MigrateForeign: f.migrateForeign, Log: log, Progress: a.progress,
+			Config: cfg.Database, Migrate: !f.noMigrate, MigrateForeign: f.migrateForeign, Grace: cfg.PgGrace, Log: log, Progress: a.progress,
 		},
 		Addr: cfg.Addr, Project: firstOf(a.Getenv("COORD_PROJECT"), "default"), Serve: a.Serve, Log: log, Progress: a.progress,
 		Ready: func(s local.Started) { a.banner(home, s) },

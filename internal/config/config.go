@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/caarlos0/env/v11"
 )
@@ -33,10 +34,11 @@ func (d Database) DirectURL() string { return first(d.CoordDirectURL, d.PlainDir
 
 // Embedded configures the private Postgres server that is used when no database is given.
 type Embedded struct {
-	Home    string `env:"COORD_HOME" doc:"the one folder of state; default: the user's data folder, as root /var/lib/agent-coordinator"`
-	PgBin   string `env:"COORD_PG_BIN" example:"/usr/lib/postgresql/16/bin" doc:"folder with initdb and postgres; default: found or fetched"`
-	PgUser  string `env:"COORD_PG_USER" doc:"as root: the user that the server drops to; default: postgres, else the invoking user"`
-	PgGrace string `env:"COORD_PG_GRACE" example:"30s" doc:"how long the server stays after its last user went"`
+	Home    string        `env:"COORD_HOME" doc:"the one folder of state; default: the user's data folder, as root /var/lib/agent-coordinator"`
+	PgBin   string        `env:"COORD_PG_BIN" example:"/usr/lib/postgresql/16/bin" doc:"folder with initdb and postgres; default: found or fetched"`
+	PgUser  string        `env:"COORD_PG_USER" doc:"as root: the user that the server drops to; default: postgres, else the invoking user"`
+	PgGrace time.Duration `env:"COORD_PG_GRACE" example:"60s" doc:"how long the server stays after its last user went; MCP hosts restart their servers often"`
+	PgRoot  string        `env:"COORD_PG_ROOT" doc:"folder of the embedded server alone; default: postgres in COORD_HOME"`
 }
 
 // Logging configures the log on stderr.
