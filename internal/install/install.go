@@ -188,8 +188,10 @@ func apply(ctx context.Context, h host, r Request, add bool, res *Result) error 
 	if r.DryRun {
 		return nil
 	}
-	if res.Backup, err = backup(res.File, before); err != nil {
-		return err
+	if c.after != nil || add { // a file that held nothing but us needs no copy
+		if res.Backup, err = backup(res.File, before); err != nil {
+			return err
+		}
 	}
 	if len(commands) == 0 {
 		return replaceFile(res.File, c.after)
