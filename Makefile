@@ -4,6 +4,7 @@ VERSION     := $(shell git describe --tags --always --dirty 2>/dev/null || echo 
 LDFLAGS     := -X github.com/agent-coordinator/agent-coordinator/internal/version.stamp=$(VERSION)
 COMMANDS    := $(notdir $(patsubst %/main.go,%,$(wildcard cmd/*/main.go)))
 TOOL        := go tool -modfile=tools/go.mod
+BUILD_FLAGS ?= -trimpath
 # .ci/run replaces it by a runner that prints a summary.
 GO_TEST     ?= go test
 # Databases per package and two packages at a time: enough for two cores, and no test starves.
@@ -17,7 +18,7 @@ help: ## list the targets
 
 build: ## build every command into bin/
 	@mkdir -p bin
-	go build -trimpath -ldflags '$(LDFLAGS)' -o bin/ $(addprefix ./cmd/,$(COMMANDS))
+	go build $(BUILD_FLAGS) -ldflags '$(LDFLAGS)' -o bin/ $(addprefix ./cmd/,$(COMMANDS))
 
 up: build ## build, then start everything (embedded Postgres, API) and print how to connect; Ctrl-C stops
 	@exec bin/coordctl up
