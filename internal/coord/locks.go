@@ -100,6 +100,16 @@ func (s *Store) AcquireLock(ctx context.Context, c ident.Caller, in client.Acqui
 	if err != nil {
 		return LockAttempt{}, err
 	}
+	if f, ok := a.fastKey(); ok && (w == nil || w.Ticket == 0) {
+		t, done, err := s.acquireOne(ctx, c, f, in)
+		switch {
+		case err != nil, done && !t.Result.Success && w == nil:
+			return t, err
+		case done && t.Result.Success:
+			s.wakeLocks(ctx, c)
+			return t, nil
+		}
+	}
 	return s.acquire(ctx, c, a, in, w)
 }
 
@@ -170,6 +180,14 @@ func (s *Store) ReleaseLock(ctx context.Context, c ident.Caller, in client.Relea
 		}
 		if a, err = s.lockArgs(ctx, c, "file_path", paths); err != nil {
 			return client.ReleaseResult{}, err
+		}
+	}
+	if f, ok := a.fastKey(); ok && in.Branch == "" && c.Session != "" {
+		if out, done, err := s.releaseOne(ctx, c, f); err != nil || done {
+			if err == nil {
+				s.wakeLocks(ctx, c)
+			}
+			return out, err
 		}
 	}
 	args := append([]any{c.ProjectID, c.SessionID, c.By}, a.columns()...)

@@ -257,3 +257,18 @@ func clip(s string) string {
 	}
 	return s
 }
+
+// Ancestors returns "" and every leading part of the key's base, the base last: where the bases of overlapping files,
+// directories and globs above it lie.
+func (k Key) Ancestors() []string {
+	out := make([]string, 1, 8)
+	for i, c := range []byte(k.Base) {
+		if c == '/' {
+			out = append(out, k.Base[:i])
+		}
+	}
+	if k.Base != "" {
+		out = append(out, k.Base)
+	}
+	return out
+}

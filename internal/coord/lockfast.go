@@ -1,0 +1,130 @@
+package coord
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/agent-coordinator/agent-coordinator/client"
+	"github.com/agent-coordinator/agent-coordinator/internal/ident"
+	"github.com/agent-coordinator/agent-coordinator/internal/lockpath"
+)
+
+// fastDepth is the most ancestors a key may have on the fast path, its own base included.
+const fastDepth = 13
+
+// stamp is RFC 3339 in UTC with microseconds, as coord.ts prints it.
+const stamp = "2006-01-02T15:04:05.000000Z07:00"
+
+// fast is a call for one literal key.
+type fast struct {
+	key    lockpath.Key
+	space  space
+	shown  string // as the reply and the audit row name it
+	prefix string // of paths in the same repository
+}
+
+// fastKey tells whether the call is for one literal key; every other goes the general way.
+func (a *lockArgs) fastKey() (fast, bool) {
+	if len(a.keys) != 1 || a.keys[0].Kind != lockpath.Literal {
+		return fast{}, false
+	}
+	k := a.keys[0]
+	f := fast{key: k, space: space{ID: a.space[0], Name: a.repo[0]}}
+	if f.space.ID != 0 && f.space.ID != a.home {
+		f.prefix = "@" + f.space.Name + "//"
+	}
+	f.shown = f.prefix + k.Path
+	return f, true
+}
+
+type fastRow struct {
+	Outcome       string
+	Token         *int64
+	ExpiresAt     *time.Time
+	Now           *time.Time
+	LockedBy      *string
+	AgentType     *string
+	HolderSession *string
+	Own           *bool
+	Mode          *string
+	Branch        *string
+	HeldPath      *string
+	Reason        *string
+	LockedAt      *time.Time
+}
+
+// acquireOne tries the fast path; done is false when the general one has to decide.
+func (s *Store) acquireOne(ctx context.Context, c ident.Caller, f fast, in client.AcquireLock) (_ LockAttempt, done bool, err error) {
+	anc := f.key.Ancestors()
+	if len(anc) > fastDepth {
+		return LockAttempt{}, false, nil
+	}
+	mode := cmp.Or(in.Mode, "exclusive")
+	rows, err := list[fastRow](ctx, s, `select * from coord.acquire_lock($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, nullif($13, ''))`,
+		c.ProjectID, c.SessionID, c.By, f.space.ID, f.key.Key, anc, f.key.Path, f.shown, f.space.Name, in.Branch, mode,
+		cmp.Or(in.TTLMinutes, defaultTTL), in.Reason)
+	if err != nil {
+		return LockAttempt{}, false, err
+	}
+	if len(rows) != 1 {
+		return LockAttempt{}, false, fmt.Errorf("coord.acquire_lock answered %d rows", len(rows))
+	}
+	r := rows[0]
+	switch r.Outcome {
+	case "acquired", "refreshed":
+		t := LockAttempt{Result: client.LockResult{
+			Success: true, Action: r.Outcome, FilePath: f.shown, Mode: mode,
+			ExpiresAt: r.ExpiresAt.UTC().Format(stamp), FencingToken: strconv.FormatInt(*r.Token, 10),
+		}}
+		if r.Outcome == "acquired" {
+			t.Grant = *r.Token
+		}
+		return t, true, nil
+	case "held":
+		return LockAttempt{Result: r.refusal(f)}, true, nil
+	}
+	return LockAttempt{}, false, nil
+}
+
+// refusal is the reply that coord.lock_refused would build.
+func (r *fastRow) refusal(f fast) client.LockResult {
+	str := func(p *string) string {
+		if p == nil {
+			return ""
+		}
+		return *p
+	}
+	held := f.prefix + str(r.HeldPath)
+	if held == f.shown {
+		held = ""
+	}
+	out := client.LockResult{
+		Action: "blocked", Reason: "locked_by_other", FilePath: f.shown, LockedBy: str(r.LockedBy), LockReason: str(r.Reason),
+		ExpiresAt: r.ExpiresAt.UTC().Format(stamp), QueuePosition: 1,
+		Conflicts: []client.LockConflict{{
+			FilePath: f.shown, HeldPath: held, LockedBy: str(r.LockedBy), AgentType: str(r.AgentType), SessionID: str(r.HolderSession),
+			Mode: str(r.Mode), Branch: str(r.Branch), Reason: str(r.Reason), LockedAt: r.LockedAt.UTC().Format(stamp),
+			ExpiresAt: r.ExpiresAt.UTC().Format(stamp), SecondsLeft: int(math.Ceil(r.ExpiresAt.Sub(*r.Now).Seconds())),
+		}},
+		Next: "call again with wait_seconds to queue for it, or work on something else until it is free",
+	}
+	if r.Own != nil && *r.Own {
+		out.Next = "you hold it yourself, in your session " + str(r.HolderSession) + ": release it there, or go on in that session"
+	}
+	return out
+}
+
+// releaseOne tries the fast path of a release.
+func (s *Store) releaseOne(ctx context.Context, c ident.Caller, f fast) (_ client.ReleaseResult, done bool, err error) {
+	anc := f.key.Ancestors()
+	if len(anc) > fastDepth {
+		return client.ReleaseResult{}, false, nil
+	}
+	done, err = one[bool](ctx, s, `select coord.release_lock($1, $2, $3, $4, $5, $6, $7)`,
+		c.ProjectID, c.SessionID, c.By, f.space.ID, f.key.Key, anc, f.shown)
+	return client.ReleaseResult{Success: true, Action: "released", Released: true, FilePath: f.shown, Count: 1}, done, err
+}
