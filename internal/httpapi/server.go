@@ -151,6 +151,9 @@ func (s *Server) operation(d *op.Def, r op.Route) gin.HandlerFunc {
 	params := pathParams(d, r.Path)
 	hasBody := r.Method != http.MethodGet && r.Method != http.MethodHead
 	ownNotices := d.Out.Properties["notices"] != nil
+	// A call that does not wait is not cut short when the server stops: the drain lets it finish.
+	wait := d.In.Properties["wait_seconds"]
+	waits, waitsUnasked := d.Waits, d.Waits && (wait == nil || wait.Default != nil)
 	return func(c *gin.Context) {
 		req, w := c.Request, c.Writer
 		id := requestID(c)
@@ -164,7 +167,8 @@ func (s *Server) operation(d *op.Def, r op.Route) gin.HandlerFunc {
 			s.fail(w, req, err, id)
 			return
 		}
-		ctx, end := s.context(req.Context(), d.Waits)
+		_, asks := args["wait_seconds"]
+		ctx, end := s.context(req.Context(), waits && asks || waitsUnasked)
 		res, err := s.pipe.Call(ctx, d, op.Request{
 			Principal: p, Claim: claim(req.Header), Args: args, RequestKey: req.Header.Get("Idempotency-Key"),
 			RequestID: id, Door: "http", FromBody: hasBody,
