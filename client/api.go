@@ -278,3 +278,58 @@ func (c *AgentCoordinationClient) Remember(ctx context.Context, in Remember) (Re
 func (c *AgentCoordinationClient) Recall(ctx context.Context, in Recall) (Recalled, error) {
 	return call[Recalled](ctx, c, "POST", "/memory/query", in)
 }
+
+// WorkingUpdate adds an item to what the session has in mind; older ones are shortened to the budget.
+func (c *AgentCoordinationClient) WorkingUpdate(ctx context.Context, in WorkingUpdate) (WorkingUpdated, error) {
+	return call[WorkingUpdated](ctx, c, "POST", "/memory/working/update", in)
+}
+
+// WorkingGet returns what the session has in mind, oldest first.
+func (c *AgentCoordinationClient) WorkingGet(ctx context.Context, in GetWorking) (Working, error) {
+	return call[Working](ctx, c, "GET", "/memory/working", in)
+}
+
+// SkillStore keeps how something is done; the same name again changes it.
+func (c *AgentCoordinationClient) SkillStore(ctx context.Context, in StoreSkill) (StoredSkill, error) {
+	return call[StoredSkill](ctx, c, "POST", "/memory/procedural/store", in)
+}
+
+// SkillUse counts whether a skill worked.
+func (c *AgentCoordinationClient) SkillUse(ctx context.Context, in RecordSkillUse) (UsedSkill, error) {
+	return call[UsedSkill](ctx, c, "POST", "/memory/procedural/record-use", in)
+}
+
+// ListSkills returns the skills of the project, those that work best first.
+func (c *AgentCoordinationClient) ListSkills(ctx context.Context, in ListSkills) (Skills, error) {
+	return call[Skills](ctx, c, "GET", "/memory/procedural", in)
+}
+
+// ReportDigests tells what files are like now; memories bound to another content become stale.
+func (c *AgentCoordinationClient) ReportDigests(ctx context.Context, in ReportDigests) (ReportedDigests, error) {
+	return call[ReportedDigests](ctx, c, "POST", "/memory/digests", in)
+}
+
+// MemoryGet returns one memory or skill.
+func (c *AgentCoordinationClient) MemoryGet(ctx context.Context, in GetMemory) (Memory, error) {
+	return call[Memory](ctx, c, "GET", "/memory/item/:memory_id", in)
+}
+
+// MemoryForget deletes memories for good.
+func (c *AgentCoordinationClient) MemoryForget(ctx context.Context, in ForgetMemory) (ForgottenMemory, error) {
+	return call[ForgottenMemory](ctx, c, "POST", "/memory/forget", in)
+}
+
+// MemoryExport returns a page of memories as text.
+func (c *AgentCoordinationClient) MemoryExport(ctx context.Context, in ExportMemory) (ExportedMemory, error) {
+	return call[ExportedMemory](ctx, c, "GET", "/memory/export", in)
+}
+
+// MemoryImport takes in what MemoryExport wrote as JSON lines.
+func (c *AgentCoordinationClient) MemoryImport(ctx context.Context, in ImportMemory) (ImportedMemory, error) {
+	return call[ImportedMemory](ctx, c, "POST", "/memory/import", in)
+}
+
+// MemoryRetention shows, and sets, how long each layer is kept.
+func (c *AgentCoordinationClient) MemoryRetention(ctx context.Context, in MemoryRetention) (MemoryPolicies, error) {
+	return call[MemoryPolicies](ctx, c, "POST", "/memory/retention", in)
+}

@@ -22,6 +22,7 @@ type Store struct {
 	cache  identCache
 	waker  Waker
 	claims claimCache
+	minds  minds
 }
 
 // Waker is told, after a change committed, which topics have news (see internal/dispatch). A topic may repeat: each

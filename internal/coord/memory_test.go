@@ -81,8 +81,11 @@ func TestRememberAndRecall(t *testing.T) {
 	}
 	m.remember(ana, client.Remember{Summary: "the login page needs the feature flag beta_login", Tags: []string{"auth"}})
 	for _, q := range []client.Recall{
-		{TaskDescription: "what was E1042 about?"}, {TaskDescription: "parsing the configuration"}, {Tags: []string{"config"}},
-		{Paths: []string{"internal/config/parse.go"}}, {TaskDescription: "parseConfig"},
+		{TaskDescription: "what was E1042 about?"},
+		{TaskDescription: "parsing the configuration"},
+		{Tags: []string{"config"}},
+		{Paths: []string{"internal/config/parse.go"}},
+		{TaskDescription: "parseConfig"},
 	} {
 		got := m.recall(m.as("web", "ben"), q)
 		if got.Count == 0 || got.Memories[0].MemoryID != first.MemoryID || got.Memories[0].Content["event_type"] != "error" {

@@ -140,7 +140,7 @@ func abs(n int32) int32 {
 }
 
 // order puts of two nearly equal memories the newer first, unless the question is about the past: the older gets just
-// less than the newer's score. hits are sorted and stay so.
+// less than the newer's score. Imported notes stand for different things and are left alone. hits are sorted and stay so.
 func (c *compiled) order(hits []Hit) {
 	const look = 40
 	n := min(len(hits), look)
@@ -150,7 +150,7 @@ func (c *compiled) order(hits []Hit) {
 	}
 	for i := range n {
 		for j := i + 1; j < n; j++ {
-			if hits[i].Kind != hits[j].Kind || hits[i].Kind != Episodic || jaccard(sets[i], sets[j]) < c.p.Duplicate {
+			if hits[i].Kind != hits[j].Kind || hits[i].Kind != Episodic || (hits[i].Flags|hits[j].Flags)&Imported != 0 || jaccard(sets[i], sets[j]) < c.p.Duplicate {
 				continue
 			}
 			older, newer := &hits[i], &hits[j]
