@@ -25,7 +25,7 @@ begin
   insert into coord.memory_index (project_id, id, group_id, seq, kind, at, len_title, len_body, flags, skill, version, rev, sig, terms)
     values (p_project, p_id, p_group, p_seq, p_kind, p_at, p_title, p_body, p_flags, p_skill, p_version, p_rev, p_sig, p_terms);
   insert into coord.memory_fold (project_id, delta, groups, len_title, len_body, terms, words)
-    values (p_project, 1, case when p_new_group then 1 else 0 end, p_title, p_body, p_terms, p_words);
+    values (p_project, 1, case when p_new_group then 1 else 0 end, p_title, p_body, p_terms, coalesce(p_words, '{}'));
 end $$;
 
 -- Flags of the index for an outcome; both vocabularies of the clients are understood.
@@ -163,7 +163,7 @@ begin
   select * into v_i from coord.memory_index i where i.project_id = p_project and i.id = p_id for update;
   if v_i.id is not null then
     insert into coord.memory_fold (project_id, delta, len_title, len_body, terms) values (p_project, -1, v_i.len_title, v_i.len_body, v_i.terms);
-    insert into coord.memory_fold (project_id, delta, len_title, len_body, terms, words) values (p_project, 1, p_title, p_body, p_terms, p_words);
+    insert into coord.memory_fold (project_id, delta, len_title, len_body, terms, words) values (p_project, 1, p_title, p_body, p_terms, coalesce(p_words, '{}'));
     update coord.memory_index i set terms = p_terms, sig = p_sig, len_title = p_title, len_body = p_body, version = p_version, rev = p_rev
       where i.project_id = p_project and i.id = p_id;
     return true;
