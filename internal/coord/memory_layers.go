@@ -210,7 +210,7 @@ func importLines(text string) ([]map[string]any, error) {
 			continue
 		}
 		var d map[string]any
-		if err := json.Unmarshal(lines.Bytes(), &d); err != nil {
+		if err := json.Unmarshal(lines.Bytes(), &d); err != nil || d == nil {
 			return nil, fault.Invalid("jsonl", fmt.Sprintf("line %d is not a JSON object", n), "send one JSON object a line")
 		}
 		need := "summary"
