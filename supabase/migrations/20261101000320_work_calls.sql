@@ -252,6 +252,7 @@ end $$;
 create function coord.cancel_work(p_project bigint, p_session bigint, p_by text, p_agent text, p_privileged boolean, p_task uuid, p_reason text)
 returns jsonb language plpgsql security definer set search_path = '' as $$
 declare v_now timestamptz; v_w public.work_queue; v_text text; v_ids text[] := '{}'; v_wake text[] := '{}';
+  v_root bigint; v_gone bigint[] := '{}'; v_found boolean;
 begin
   select * into v_w from public.work_queue w where w.project_id = p_project and w.task_id = p_task;
   if v_w.id is null then
@@ -265,22 +266,30 @@ begin
   end if;
   v_text := 'cancelled by ' || coalesce(p_agent, p_by) || coalesce(': ' || p_reason, '');
   v_now := coord.now();
-  for v_w in
-    with recursive d (id) as (select v_w.id union select e.id from d join coord.work_dep e on e.project_id = p_project and e.on_id = d.id)
-    select w.* from public.work_queue w where w.project_id = p_project and w.id in (select d.id from d)
-      and w.status not in ('completed', 'failed', 'dead', 'cancelled') order by w.id for no key update
-  loop
-    if v_w.session_id is not null then
-      perform coord.notice(p_project, v_w.session_id, 'work_lost', pg_catalog.format('Task %s was %s. Stop working on it.', v_w.task_id, v_text),
-        pg_catalog.jsonb_build_object('task_id', v_w.task_id, 'reason', 'cancelled'));
-      v_wake := v_wake || pg_catalog.format('n:%s:%s', p_project, v_w.session_id);
-    end if;
-    perform coord.end_task(v_w, v_now, 'cancelled', null, case when v_w.task_id = p_task then v_text else pg_catalog.format('%s (with %s, which it depends on)', v_text, p_task) end);
-    v_ids := v_ids || v_w.task_id::text;
-    delete from coord.work_dep e where e.project_id = p_project and e.on_id = v_w.id;
-    delete from coord.work_dep e where e.project_id = p_project and e.id = v_w.id and e.on_id in (
-      select o.id from public.work_queue o where o.project_id = p_project and o.task_id = any (v_w.depends_on));
+  v_root := v_w.id;
+  loop  -- until there is nothing new: a task may have been submitted on one of them while we waited for its lock
+    v_found := false;
+    for v_w in
+      with recursive d (id) as (select v_root union select e.id from d join coord.work_dep e on e.project_id = p_project and e.on_id = d.id)
+      select w.* from public.work_queue w where w.project_id = p_project and w.id in (select d.id from d)
+        and w.status not in ('completed', 'failed', 'dead', 'cancelled') order by w.id for no key update
+    loop
+      v_found := true;
+      if v_w.session_id is not null then
+        perform coord.notice(p_project, v_w.session_id, 'work_lost', pg_catalog.format('Task %s was %s. Stop working on it.', v_w.task_id, v_text),
+          pg_catalog.jsonb_build_object('task_id', v_w.task_id, 'reason', 'cancelled'));
+        v_wake := v_wake || pg_catalog.format('n:%s:%s', p_project, v_w.session_id);
+      end if;
+      perform coord.end_task(v_w, v_now, 'cancelled', null, case when v_w.id = v_root then v_text else pg_catalog.format('%s (with %s, which it depends on)', v_text, p_task) end);
+      v_ids := v_ids || v_w.task_id::text;
+      v_gone := v_gone || v_w.id;
+    end loop;
+    exit when not v_found;
   end loop;
+  delete from coord.work_dep e where e.project_id = p_project and e.on_id = any (v_gone);
+  delete from coord.work_dep e using public.work_queue w, public.work_queue o
+    where w.project_id = p_project and w.id = any (v_gone) and o.project_id = p_project and o.task_id = any (w.depends_on)
+      and e.project_id = p_project and e.on_id = o.id and e.id = w.id;
   perform coord.audit(p_project, p_session, p_by, 'cancel_work', v_ids, true, p_reason);
   return pg_catalog.jsonb_build_object('success', true, 'task_id', p_task, 'status', 'cancelled', 'cancelled', pg_catalog.cardinality(v_ids), 'task_ids', v_ids,
     'wake', array[coord.work_topic(p_project)] || v_wake);
