@@ -247,7 +247,7 @@ func (a *app) ensurePostgres(ctx context.Context) error {
 	if err == nil && info.Running {
 		return nil
 	}
-	_, err = embedpg.FindBinaries(ctx, nil)
+	_, err = embedpg.FindBinaries(ctx, a.progress)
 	if err == nil || !errors.Is(err, embedpg.ErrNoBinaries) || os.Geteuid() != 0 {
 		return nil // OpenDatabase meets the same failure and tells it with the ways out
 	}
