@@ -71,7 +71,7 @@ func Run(ctx context.Context, cfg Config, ready func(addr string)) error {
 		return err
 	}
 	defer pool.Close()
-	s := assemble(cfg, pool, static) //nolint:contextcheck // every request brings its own context
+	s := assemble(cfg, pool, static)
 	defer s.endStreams(ctx)
 	known, err := s.checkSchema(ctx)
 	if err != nil {

@@ -20,7 +20,7 @@ func (s *server) loops() []loop.Loop {
 		Name: "sweep", Every: sweepBusy, Idle: sweepIdle, Jitter: sweepJitter, Report: s.metrics.Ran, Log: s.cfg.Log,
 		Do: func(ctx context.Context) (int, error) {
 			did, err := s.store.Sweep(ctx)
-			return did.SessionsLapsed + did.LocksExpired + did.TasksRequeued + did.TasksReadied, err
+			return did.SessionsLapsed + did.LocksExpired + did.TasksRequeued + did.TasksReadied + did.MemoriesFolded, err
 		},
 	}}
 }
