@@ -152,6 +152,9 @@ func (p *Pipeline) run(ctx context.Context, d *Def, r Request, body []byte, res 
 			p.Resolver.Forget(c)
 			continue
 		}
+		if fault.Is(err, client.CodeForbidden) { // the operation's own refusal: what it wrote is undone, so it is recorded here
+			p.Resolver.Denied(ctx, r.Principal, r.Claim, d.Name, fault.From(err).What)
+		}
 		return res, err
 	}
 }

@@ -432,3 +432,23 @@ func TestWorkToolsAreSmall(t *testing.T) {
 		t.Errorf("%d bytes", total)
 	}
 }
+
+// Who may not manage a task is refused, and the refusal is recorded though the call itself was undone.
+func TestWorkForbiddenCallsAreAudited(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := submit(w, nil).TaskID
+	_, err := do[client.TaskChange](w, anyone, "eve", "", "cancel_work", map[string]any{"task_id": id})
+	w.refused(err, client.CodeForbidden)
+	if n := w.audited("cancel_work", false); n != 1 {
+		t.Fatalf("%d rows", n)
+	}
+	reviewer := ident.Principal{Name: "person:ana", Person: "ana", Scopes: []ident.Scope{ident.Write, ident.Reviewer}}
+	if out := must[client.TaskChange](w, reviewer, "", "", "cancel_work", map[string]any{"task_id": id}); out.Status != "cancelled" {
+		t.Fatalf("%+v", out)
+	}
+	// A lost race is a result: nothing is recorded.
+	if out := must[client.TaskChange](w, anyone, "eve", "", "complete_work", map[string]any{"task_id": id, "success": true}); out.Success || w.audited("complete_work", false) != 0 {
+		t.Fatalf("%+v", out)
+	}
+}
