@@ -2,21 +2,22 @@ package client
 
 // Brief is what an agent needs to know at the start of a session, at most 2,400 bytes.
 type Brief struct {
-	Project          string      `json:"project"`
-	AgentID          string      `json:"agent_id"`
-	SessionID        string      `json:"session_id"`
-	OthersActive     int         `json:"others_active" doc:"other sessions heard within 15 minutes"`
-	MyLocks          []BriefLock `json:"my_locks"`
-	MyLocksTotal     int         `json:"my_locks_total"`
-	MyTasks          []BriefTask `json:"my_tasks"`
-	OthersLocks      []BriefLock `json:"others_locks"`
-	OthersLocksTotal int         `json:"others_locks_total"`
-	Ready            []BriefTask `json:"ready" doc:"first tasks this session may claim"`
-	ReadyTotal       int         `json:"ready_total" doc:"at most 100 are counted"`
-	Messages         []BriefMail `json:"messages"`
-	Unread           int         `json:"unread"`
-	Handoff          *BriefNote  `json:"handoff,omitempty" doc:"newest handoff that concerns this agent"`
-	Shortened        bool        `json:"shortened,omitempty" doc:"lists were cut to fit; the totals are right"`
+	Project          string        `json:"project"`
+	AgentID          string        `json:"agent_id"`
+	SessionID        string        `json:"session_id"`
+	OthersActive     int           `json:"others_active" doc:"other sessions heard within 15 minutes"`
+	MyLocks          []BriefLock   `json:"my_locks"`
+	MyLocksTotal     int           `json:"my_locks_total"`
+	MyTasks          []BriefTask   `json:"my_tasks"`
+	OthersLocks      []BriefLock   `json:"others_locks"`
+	OthersLocksTotal int           `json:"others_locks_total"`
+	Ready            []BriefTask   `json:"ready" doc:"first tasks this session may claim"`
+	ReadyTotal       int           `json:"ready_total" doc:"at most 100 are counted"`
+	Messages         []BriefMail   `json:"messages"`
+	Unread           int           `json:"unread"`
+	Handoff          *BriefNote    `json:"handoff,omitempty" doc:"newest handoff that concerns this agent"`
+	Lessons          []BriefLesson `json:"lessons,omitempty" doc:"what earlier agents learned about the files and tasks at hand"`
+	Shortened        bool          `json:"shortened,omitempty" doc:"lists were cut to fit; the totals are right"`
 }
 
 // BriefLock is a lock in a brief.
@@ -52,6 +53,13 @@ type BriefNote struct {
 	Summary   string   `json:"summary"`
 	NextSteps []string `json:"next_steps"`
 	CreatedAt string   `json:"created_at"`
+}
+
+// BriefLesson is a memory in a brief.
+type BriefLesson struct {
+	MemoryID string `json:"memory_id,omitempty"`
+	Text     string `json:"text"`
+	Stale    bool   `json:"stale,omitempty" doc:"its file changed since"`
 }
 
 // ProjectDigest asks what changed since the caller looked last.

@@ -118,6 +118,9 @@ type Work struct {
 	Tasks  []BatchClaim `json:"tasks,omitempty" doc:"all of them, when limit is over 1"`
 	Reason string       `json:"reason,omitempty" enum:"no_tasks_available"`
 	Queue  *QueueState  `json:"queue,omitempty" doc:"why there was none"`
+
+	Memories   []Memory `json:"memories,omitempty" doc:"what earlier agents learned about it, at most three"`
+	MemoryNote string   `json:"memory_note,omitempty" doc:"why memories are missing"`
 }
 
 // CompleteWork ends a task the caller claimed.
@@ -128,6 +131,8 @@ type CompleteWork struct {
 	ErrorMessage string         `json:"error_message,omitempty" maxLength:"20000"`
 	Retryable    bool           `json:"retryable,omitempty" doc:"a failure another attempt may mend"`
 	LeaseToken   string         `json:"lease_token,omitempty" maxLength:"40" doc:"as claimed"`
+	Remember     *bool          `json:"remember,omitempty" default:"true" mcp:"full" doc:"keep what the result teaches (its lessons or summary, or the error) for others"`
+	SkillID      string         `json:"skill_id,omitempty" format:"uuid" mcp:"full" doc:"skill you followed; its success is counted"`
 }
 
 // CompleteTasks ends several tasks in one transaction; each has its own outcome.
@@ -152,6 +157,8 @@ type TaskChange struct {
 	LeaseExpiresAt string `json:"lease_expires_at,omitempty"`
 	Replayed       bool   `json:"replayed,omitempty" doc:"this was done before; nothing was changed now"`
 	Cancelled      int    `json:"cancelled,omitempty" doc:"how many tasks were cancelled, dependents included"`
+	MemoryID       string `json:"memory_id,omitempty" doc:"experience that was recorded"`
+	MemoryNote     string `json:"memory_note,omitempty" doc:"why none was"`
 }
 
 // UpdateWork renews, reports on or gives back a task the caller claimed.

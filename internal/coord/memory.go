@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/agent-coordinator/agent-coordinator/client"
 	"github.com/agent-coordinator/agent-coordinator/internal/fault"
@@ -94,8 +95,12 @@ func (s *Store) storeExperience(ctx context.Context, c ident.Caller, x experienc
 	}
 	out, err := act[remembered](ctx, s, `select coord.remember($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
 		c.ProjectID, c.SessionID, c.By, doc, e.Terms, e.Sig, e.Words, e.LenTitle, e.LenBody, size, recall.TokeniserVersion)
-	if err != nil || out.Reindex == nil {
+	if err != nil {
 		return out.Remembered, err
+	}
+	s.knowMemories(c.ProjectID, true, time.Now())
+	if out.Reindex == nil {
+		return out.Remembered, nil
 	}
 	// The merge is stored. When indexing it fails, the queue still has it and IndexMemories comes back to it; within a
 	// caller's transaction a failure has ended that anyway.

@@ -26,9 +26,6 @@ type Summariser interface {
 // SummariseWith sets a model that shortens older items of working memories.
 func (s *Store) SummariseWith(m Summariser) { s.minds.summariser = m }
 
-// minds are the models the memory may use; none is needed.
-type minds struct{ summariser Summariser }
-
 // workingRow is a row of coord.lock_working.
 type workingRow struct {
 	ID          int64

@@ -9,6 +9,7 @@ import (
 const (
 	sweepSessions = 100         // sessions lapsed in one Sweep, each in its own transaction
 	sweepRows     = 200         // rows of any other kind in one Sweep
+	sweepMemories = 1000        // memories counted in one Sweep
 	tidyEvery     = time.Minute // how often leftovers are removed
 )
 
@@ -18,6 +19,7 @@ type Swept struct {
 	LocksExpired   int
 	TasksRequeued  int // by lapsed sessions and by leases that ran out
 	TasksReadied   int // scheduled tasks whose time came
+	MemoriesFolded int // memories counted, indexed, archived or deleted
 }
 
 // Sweep does what is due by time: reports the calls seen since the last one, lapses silent sessions (each in its own
@@ -51,6 +53,9 @@ func (s *Store) Sweep(ctx context.Context) (Swept, error) {
 	note(err)
 	out.LocksExpired, out.TasksReadied = locks.Expired, work.Readied
 	out.TasksRequeued += work.Requeued
+	memory, err := s.SweepMemory(ctx, sweepMemories)
+	note(err)
+	out.MemoriesFolded = memory.Folded + memory.Archived + memory.Deleted + memory.Indexed
 	if s.cache.tidyDue(time.Now()) {
 		note(exec(ctx, s, `select coord.sweep_leftovers(1000)`))
 	}

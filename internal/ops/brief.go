@@ -28,6 +28,9 @@ func brief(c *op.Catalogue, s *coord.Store) {
 		CLI:  "brief",
 		Do: func(ctx context.Context, c ident.Caller, _ client.None) (client.Brief, error) {
 			b, err := s.SessionBrief(ctx, c)
+			if err == nil {
+				b.Lessons = lessonsFor(ctx, s, c, b)
+			}
 			fitBrief(&b, briefBytes)
 			return b, err
 		},
@@ -60,6 +63,8 @@ func fitBrief(b *client.Brief, limit int) {
 			b.OthersLocks = b.OthersLocks[:len(b.OthersLocks)-1]
 		case len(b.Ready) > 2:
 			b.Ready = b.Ready[:len(b.Ready)-1]
+		case len(b.Lessons) > 1:
+			b.Lessons = b.Lessons[:len(b.Lessons)-1]
 		case len(b.MyLocks) > 2:
 			b.MyLocks = b.MyLocks[:len(b.MyLocks)-1]
 		case len(b.MyTasks) > 2:
@@ -70,6 +75,8 @@ func fitBrief(b *client.Brief, limit int) {
 			b.Handoff.Summary = cut(b.Handoff.Summary, 147)
 		case len(b.OthersLocks)+len(b.Ready) > 0:
 			b.OthersLocks, b.Ready = b.OthersLocks[:0], b.Ready[:0]
+		case len(b.Lessons) > 0:
+			b.Lessons = nil
 		case b.Handoff != nil:
 			b.Handoff = nil
 		case len(b.MyLocks)+len(b.MyTasks) > 0:

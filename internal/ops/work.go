@@ -23,13 +23,13 @@ func workers(c *op.Catalogue, d Deps) {
 			"It stays yours while its lease is renewed. success false with reason no_tasks_available says that there is none; queue tells why.",
 		Routes: []op.Route{{Method: "POST", Path: "/work/claim"}}, Scope: ident.Write, Acts: true, CLI: "work claim",
 		Tool:  op.Tool{Profile: op.Core, Text: "Claim the best task for you. Lock its files first; end with complete_work."},
-		Waits: true, RefuseEmpty: true, Do: newClaiming(d).get,
+		Waits: true, RefuseEmpty: true, Do: knowing(s, newClaiming(d).get),
 	})
 	op.Register(c, op.Op[client.CompleteWork, client.TaskChange]{
 		Name: "complete_work", Title: "Complete work", Text: "Ends a task you claimed: success true completes it and unblocks what depends on it; false fails it for good, or, with retryable, " +
 			"sends it back after a pause while attempts remain.",
 		Routes: []op.Route{{Method: "POST", Path: "/work/complete"}}, Scope: ident.Write, Acts: true, CLI: "work complete",
-		Tool: op.Tool{Profile: op.Core, Text: "End a task you claimed.", Idempotent: true}, RefuseEmpty: true, Do: s.CompleteWork,
+		Tool: op.Tool{Profile: op.Core, Text: "End a task you claimed.", Idempotent: true}, RefuseEmpty: true, Do: learning(s, s.CompleteWork),
 	})
 	op.Register(c, op.Op[client.CompleteTasks, client.CompletedTasks]{
 		Name: "complete_tasks", Title: "Complete several tasks", Text: "Ends several tasks you claimed in one transaction; each has its own outcome.",

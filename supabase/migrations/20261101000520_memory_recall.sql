@@ -106,6 +106,12 @@ begin
     select k.id, coord.skill_json(k) from unnest(p_projects, p_ids) u (project, id) join public.memory_procedural k on k.project_id = u.project and k.id = u.id;
 end $$;
 
+-- Whether anything is remembered.
+create function coord.has_memories(p_project bigint) returns boolean language plpgsql stable security definer set search_path = '' as $$
+begin
+  return exists (select from coord.memory_index i where i.project_id = p_project);
+end $$;
+
 -- Projects that have memories, those with the newest first. p_only, when not null, is the only one allowed.
 create function coord.projects_with_memory(p_only bigint, p_limit int)
 returns table (id bigint, name text) language plpgsql stable security definer set search_path = '' as $$
