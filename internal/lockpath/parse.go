@@ -34,7 +34,7 @@ type Key struct {
 	Kind    Kind
 	Key     string // canonical text: "a/b.go", "a/", "./" (the whole repository), or a glob in which "\" escapes
 	Base    string // the file, the directory, or the glob's leading directories without wildcards; "" is the root
-	Path    string // how people read it: Key without escapes, "./" before a file that looks like a logical key
+	Path    string // how people read it: Key without escapes, with "./" before what would else read as a logical key or absolute
 
 	// What the database needs to test a glob; empty for files and directories.
 	Re   string // anchored regular expression (Postgres ARE) of the matching paths
@@ -206,9 +206,6 @@ func build(text []token) (Key, error) {
 	switch {
 	case plain == len(segs) && !dir && plain > 0:
 		k.Kind, k.Key, k.Path = Literal, k.Base, k.Base
-		if isLogical(k.Path) {
-			k.Path = "./" + k.Path
-		}
 	case plain == len(segs) || (plain == len(segs)-1 && segs[plain].deep):
 		k.Kind, k.Key, k.segs = Dir, k.Base+"/", segs[:plain]
 		if k.Base == "" {
@@ -222,6 +219,9 @@ func build(text []token) (Key, error) {
 		k.Kind, k.segs = Glob, segs
 		k.Key, k.Path = globText(segs, true), globText(segs, false)
 		k.Re, k.Pre, k.Like = compileRe(segs), compilePre(segs), compileLike(segs)
+	}
+	if isLogical(k.Path) || isAbsolute(k.Path) {
+		k.Path = "./" + k.Path
 	}
 	if len(k.Key) > 2*MaxLength {
 		return Key{}, fmt.Errorf("a path is too long")
