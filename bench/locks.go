@@ -78,16 +78,18 @@ func (r *rig) lockLatency(ctx context.Context) ([]Result, error) {
 		return nil, err
 	}
 	defer conn.Close(context.WithoutCancel(ctx)) //nolint:errcheck // nothing is left to send
-	args := k.acquireArgs(r, r.seats.First)
+	args := k.oneArgs(r, r.seats.First)
 	raw := func() (float64, error) {
 		_, p50, err := drive(ctx, r.duration()/2, 1, func(ctx context.Context, _ int) error {
-			for _, sql := range []string{acquireSQL, releaseSQL} {
-				var reply []byte
-				if err := conn.QueryRow(ctx, sql, args...).Scan(&reply); err != nil {
-					return err
-				}
+			if _, err := conn.Exec(ctx, takeOneSQL, args...); err != nil {
+				return err
 			}
-			return nil
+			var freed bool
+			err := conn.QueryRow(ctx, freeOneSQL, args...).Scan(&freed)
+			if err == nil && !freed {
+				err = errRefused
+			}
+			return err
 		})
 		return float64(p50.Microseconds()) / 1000, err
 	}
@@ -149,19 +151,19 @@ const tracedRefusals = 1000
 // so the quietest of five tries counts.
 func (r *rig) traces(ctx context.Context, k lockKeys, n int) (wal, xids float64, err error) {
 	const counters = `select (pg_current_wal_insert_lsn() - '0/0')::float8, pg_snapshot_xmax(pg_current_snapshot())::text::float8`
-	args := k.acquireArgs(r, r.seats.First)
+	args := k.oneArgs(r, r.seats.First)
 	for try := range 5 {
 		var lsn, xid [2]float64
 		if err := r.pool.QueryRow(ctx, counters).Scan(&lsn[0], &xid[0]); err != nil {
 			return 0, 0, err
 		}
 		for range n {
-			var reply []byte
-			if err := r.pool.QueryRow(ctx, acquireSQL, args...).Scan(&reply); err != nil {
+			var outcome string
+			if err := r.pool.QueryRow(ctx, "select outcome from ("+takeOneSQL+") x", args...).Scan(&outcome); err != nil {
 				return 0, 0, err
 			}
-			if !strings.Contains(string(reply), `"success": false`) {
-				return 0, 0, fmt.Errorf("%w: %.300s", errRefused, reply)
+			if outcome != "held" {
+				return 0, 0, fmt.Errorf("%w: %s", errRefused, outcome)
 			}
 		}
 		if err := r.pool.QueryRow(ctx, counters).Scan(&lsn[1], &xid[1]); err != nil {
@@ -222,6 +224,15 @@ func (r *rig) generalPath(ctx context.Context) ([]Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	held, err := r.keys(filePath("sql"))
+	if err != nil {
+		return nil, err
+	}
+	held.one = nil // the functions for any number of keys
+	general, err := r.alternate(func() (float64, error) { return r.pgbench(ctx, r.dsn, "general", held.pairScript(r), 16) }, literal)
+	if err != nil {
+		return nil, err
+	}
 	release, err := r.wait(ctx)
 	if err != nil {
 		return nil, err
@@ -234,6 +245,7 @@ func (r *rig) generalPath(ctx context.Context) ([]Result, error) {
 	return []Result{
 		compare("general", "glob pairs, 16 clients", globs, "HTTP", "pgbench", "pairs/s"),
 		compare("general", "glob beside literal, 16 clients", beside, "globs", "literals", "pairs/s").with("both by pgbench"),
+		compare("general", "one literal on the general path, 16 clients", general, "general", "short path", "pairs/s").with("both by pgbench"),
 		compare("general", "literal pairs while one waits, 16 clients", waiters, "HTTP", "pgbench", "pairs/s"),
 	}, nil
 }

@@ -10,7 +10,9 @@ import (
 // The statements here are the ones that internal/coord sends: pgbench, pgx and the API run the same functions.
 const (
 	acquireSQL = `select coord.acquire_locks($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, '', 'exclusive', 30, 'editing', false, null, null)`
-	releaseSQL = `select coord.release_locks($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, '', false, false)`
+
+	takeOneSQL = `select * from coord.acquire_lock($1, $2, $3, $4, $5, $6, $5, $5, 'default', '', 'exclusive', 30, 'editing')`
+	freeOneSQL = `select coord.release_lock($1, $2, $3, $4, $5, $6, $5)`
 	checkSQL   = `select coord.check_locks($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, null, null, 200)`
 	claimSQL   = `select coord.claim_work($1, $2, 'bench', null, $3, 1, 1800, $4, $5, $6)`
 
@@ -20,8 +22,10 @@ const (
 	seatMark = "0seat0"
 )
 
-// lockKeys are cleaned paths in the columns that the lock functions take.
+// lockKeys are cleaned paths in the columns that the lock functions take. one is set when it is a single literal: the API
+// takes the short path for that.
 type lockKeys struct {
+	one                                         *lockpath.Key
 	space                                       []int64
 	kind, base, key, path, repo, re, pre, likes []string
 }
@@ -38,7 +42,15 @@ func (r *rig) keys(paths ...string) (lockKeys, error) {
 		k.kind, k.base, k.key, k.path = append(k.kind, string(rune(p.Kind))), append(k.base, p.Base), append(k.key, p.Key), append(k.path, p.Path)
 		k.re, k.pre, k.likes = append(k.re, p.Re), append(k.pre, p.Pre), append(k.likes, p.Like)
 	}
+	if len(parsed) == 1 && parsed[0].Kind == lockpath.Literal {
+		k.one = &parsed[0]
+	}
 	return k, nil
+}
+
+// oneArgs are the parameters of takeOneSQL and freeOneSQL.
+func (k lockKeys) oneArgs(r *rig, session int64) []any {
+	return []any{r.seats.Project, session, by, r.seats.Home, k.one.Key, k.one.Ancestors()}
 }
 
 // acquireArgs are the parameters of acquireSQL and releaseSQL.
@@ -57,11 +69,27 @@ func (k lockKeys) columns() []any {
 
 // acquireScript is the call for pgbench, where :s is the client's session and seatMark its number.
 func (k lockKeys) acquireScript(r *rig) string {
+	if k.one != nil {
+		return fmt.Sprintf("select * from coord.acquire_lock(%d, :s, '%s', %d, %s, %s, %[4]s, %[4]s, 'default', '', 'exclusive', 30, 'editing');\n",
+			r.seats.Project, by, r.seats.Home, quote(k.one.Key), quoteAll(k.one.Ancestors()))
+	}
+	return k.generalAcquire(r)
+}
+
+func (k lockKeys) releaseScript(r *rig) string {
+	if k.one != nil {
+		return fmt.Sprintf("select coord.release_lock(%d, :s, '%s', %d, %s, %s, %[4]s);\n", r.seats.Project, by, r.seats.Home,
+			quote(k.one.Key), quoteAll(k.one.Ancestors()))
+	}
+	return k.generalRelease(r)
+}
+
+func (k lockKeys) generalAcquire(r *rig) string {
 	return fmt.Sprintf("select coord.acquire_locks(%d, :s, '%s', %d, %s, '', 'exclusive', 30, 'editing', false, null, null);\n",
 		r.seats.Project, by, r.seats.Home, k.literal())
 }
 
-func (k lockKeys) releaseScript(r *rig) string {
+func (k lockKeys) generalRelease(r *rig) string {
 	return fmt.Sprintf("select coord.release_locks(%d, :s, '%s', %d, %s, '', false, false);\n", r.seats.Project, by, r.seats.Home, k.literal())
 }
 
@@ -72,7 +100,7 @@ func (k lockKeys) pairScript(r *rig) string {
 
 func (r *rig) seatScript() string { return fmt.Sprintf("\\set s %d + :client_id\n", r.seats.First) }
 
-// literal is the columns as SQL text. Quotes need no escape: the paths are ours.
+// literal is the columns as SQL text.
 func (k lockKeys) literal() string {
 	spaces := make([]string, len(k.space))
 	for i, s := range k.space {
@@ -80,12 +108,21 @@ func (k lockKeys) literal() string {
 	}
 	cols := []string{"array[" + strings.Join(spaces, ",") + "]::bigint[]"}
 	for _, col := range [][]string{k.kind, k.base, k.key, k.path, k.repo, k.re, k.pre, k.likes} {
-		quoted := make([]string, len(col))
-		for i, v := range col {
-			v = strings.ReplaceAll(v, ":", "'||chr(58)||'") // pgbench sees a variable behind every colon
-			quoted[i] = strings.ReplaceAll("'"+v+"'", seatMark, "'||:client_id::text||'")
-		}
-		cols = append(cols, "array["+strings.Join(quoted, ",")+"]::text[]")
+		cols = append(cols, quoteAll(col))
 	}
 	return strings.Join(cols, ", ")
+}
+
+// quote is a text for pgbench, with the client's number in it. Our paths hold no quotes.
+func quote(v string) string {
+	v = strings.ReplaceAll(v, ":", "'||chr(58)||'") // pgbench sees a variable behind every colon
+	return strings.ReplaceAll("'"+v+"'", seatMark, "'||:client_id::text||'")
+}
+
+func quoteAll(list []string) string {
+	quoted := make([]string, len(list))
+	for i, v := range list {
+		quoted[i] = quote(v)
+	}
+	return "array[" + strings.Join(quoted, ",") + "]::text[]"
 }
