@@ -197,7 +197,7 @@ end $$;
 
 -- Submits tasks, all or none. p_tasks is an array of objects: task_type, description, input_data?, priority?,
 -- depends_on? (task ids, or refs of this batch), ref?, tags?, agent_requirements?, labels?, files?, run_at? or
--- delay_seconds?, deadline?, max_attempts?. p_by_agent is the submitter's name where no session acts.
+-- delay_seconds?, deadline?, max_attempts?. Without a session the submitter is p_by.
 -- Reply: task_ids in order, tasks ({task_id, status, ref?}), wake. Codes: invalid, too_large, PT440.
 create function coord.submit_work(p_project bigint, p_session bigint, p_by text, p_repository text, p_tasks jsonb)
 returns jsonb language plpgsql security definer set search_path = '' as $$
@@ -284,7 +284,7 @@ create function coord.claim_work(p_project bigint, p_session bigint, p_by text, 
   p_classes int[] default '{}', p_epoch int default 0, p_caps text default null)
 returns jsonb language plpgsql security definer set search_path = '' set plan_cache_mode = force_generic_plan as $$
 declare v_now timestamptz; v_s public.agent_sessions; v_claimer jsonb; v_caps text; v_last int; v_classes int[] := p_classes;
-  v_ids bigint[]; v_tasks jsonb; v_uuids text[]; v_memo jsonb := '{}'; v_until timestamptz; v_last_claim bigint;
+  v_ids bigint[]; v_tasks jsonb; v_uuids text[]; v_memo jsonb := '{}'; v_until timestamptz;
 begin
   v_s := coord.work_session(p_project, p_session);
   v_claimer := coord.work_claimer(v_s, p_types, p_tags);
