@@ -90,6 +90,16 @@ func TestDataComesFromALiteralOrStandardInput(t *testing.T) {
 	}
 }
 
+func TestSeveralPathsGoIntoTheList(t *testing.T) {
+	t.Parallel()
+	url, last := api(t, 200, `{"success":true}`)
+	code, _, stderr := run(t, "", remote(url), "lock", "acquire", "src/**/*.go", "docs/", "--project", "p")
+	list, _ := last.body["file_paths"].([]any)
+	if code != 0 || len(list) != 2 || list[1] != "docs/" || last.body["file_path"] != nil {
+		t.Errorf("code %d, body %v, %s", code, last.body, stderr)
+	}
+}
+
 func TestExitCodes(t *testing.T) {
 	t.Parallel()
 	problem := func(code string) string { return `{"code":"` + code + `","what":"w","why":"y","next":"n"}` }

@@ -21,6 +21,7 @@ type input struct {
 	def        *op.Def
 	data       string
 	positional []string // members that positional arguments fill, in order; the last takes the rest if it is an array
+	several    string   // takes all arguments when there are more than one for a single path; empty: there is no such member
 }
 
 func flagName(member string) string { return strings.ReplaceAll(member, "_", "-") }
@@ -28,6 +29,7 @@ func flagName(member string) string { return strings.ReplaceAll(member, "_", "-"
 // newInput declares the flags of d on cmd.
 func newInput(cmd *cobra.Command, d *op.Def) *input {
 	in := &input{def: d, positional: positionalMembers(d)}
+	in.several = severalPaths(d, in.positional)
 	for _, name := range memberNames(d) {
 		s := d.In.Properties[name]
 		flag, help := flagName(name), helpText(d, name, s)
@@ -45,7 +47,6 @@ func newInput(cmd *cobra.Command, d *op.Def) *input {
 		default:
 			cmd.Flags().String(flag, "", help+" (JSON)")
 		}
-		cmd.Flags().Lookup(flag).DefValue = "" // the server's default stands in the help text
 		if len(s.Enum) > 0 {
 			values := enumTexts(s)
 			_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)) // the flag exists
@@ -93,12 +94,25 @@ func positionalMembers(d *op.Def) []string {
 	return out
 }
 
+// severalPaths is the list beside the single path that the one argument gives.
+func severalPaths(d *op.Def, positional []string) string {
+	if len(positional) != 1 || !slices.Contains(d.PathFields, positional[0]) || d.In.Properties[positional[0]].Type != huma.TypeString {
+		return ""
+	}
+	for _, name := range d.PathFields {
+		if d.In.Properties[name].Type == huma.TypeArray {
+			return name
+		}
+	}
+	return ""
+}
+
 // usage is the command line's first line after the command's words.
 func (in *input) usage() string {
 	var b strings.Builder
 	for _, name := range in.positional {
 		word := strings.ToUpper(name)
-		if in.def.In.Properties[name].Type == huma.TypeArray {
+		if in.def.In.Properties[name].Type == huma.TypeArray || in.several != "" {
 			word += "..."
 		}
 		if !required(in.def, name) {
@@ -194,6 +208,10 @@ func (in *input) readData(stdin io.Reader) (map[string]any, error) {
 }
 
 func (in *input) takeArgs(args []string, out map[string]any) error {
+	if in.several != "" && len(args) > 1 {
+		out[in.several] = args
+		return nil
+	}
 	for i, name := range in.positional {
 		if len(args) == 0 {
 			return nil

@@ -23,30 +23,32 @@ import (
 
 const root = "../.."
 
-// programs builds them once for all tests.
-var programs = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "coord-programs-")
-	if err != nil {
+// programs builds them once for all tests; built is where.
+var (
+	built    string
+	programs = sync.OnceValues(build)
+)
+
+func build() (dir string, err error) {
+	if dir, err = os.MkdirTemp("", "coord-programs-"); err != nil {
 		return "", err
 	}
+	built = dir
 	cmd := exec.Command("go", "build", "-o", dir+string(filepath.Separator), "./cmd/coordctl", "./cmd/mcp-server", "./cmd/api")
 	cmd.Dir = root
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return dir, fmt.Errorf("go build: %w\n%s", err, out)
 	}
 	return dir, nil
-})
+}
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	dir, err := programs()
-	if err == nil {
-		err = os.RemoveAll(dir)
+	var err error
+	if built != "" {
+		err = os.RemoveAll(built)
 	}
-	if err == nil {
-		err = goleak.Find()
-	}
-	if err != nil {
+	if err = errors.Join(err, goleak.Find()); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		code = 1
 	}
