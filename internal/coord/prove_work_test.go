@@ -17,16 +17,19 @@ import (
 )
 
 func TestProveWorkNoDoubleClaim(t *testing.T) {
+	t.Parallel()
 	noDoubleClaim(t, 20_000, 32)
 }
 
 func TestProveWorkEverythingAtOnce(t *testing.T) {
+	t.Parallel()
 	everythingAtOnce(t, 32, 400)
 }
 
 // Claimants that are killed at any moment: between claim and end, after the end was sent but before the reply, with or
 // without a session that is ended for them. Every task is completed once or dead, and none is completed by two.
 func TestProveWorkKilledClaimants(t *testing.T) {
+	t.Parallel()
 	const tasks, workers = 3000, 16
 	k := &killer{t: t, q: newQueue(t, pgtest.MaxConns(8))}
 	k.q.many(k.q.as("boss"), tasks)
