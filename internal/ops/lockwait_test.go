@@ -239,7 +239,7 @@ func TestLockExpiryServesWaiters(t *testing.T) {
 	v := w.queue(t.Context(), "cyd", map[string]any{"file_path": "g"})
 	w.later(123 * time.Second)
 	w.exec(`update coord.lock_waits set alive_until = alive_until + interval '1 hour'`) // it is the clock that jumped
-	if _, err := w.store.Sweep(t.Context()); err != nil { // the sweep wakes at once
+	if _, err := w.store.Sweep(t.Context()); err != nil {                               // the sweep wakes at once
 		t.Fatal(err)
 	}
 	if !v.wait(t, time.Second).result.Success {

@@ -232,13 +232,14 @@ language sql immutable parallel safe as $$
 $$;
 
 -- Held rows (live or not) of other sessions that conflict with a key: on its ancestors, then beneath its base.
--- Inlined into its callers' queries: keep it free of SET and SECURITY DEFINER. "offset 0" keeps each half a query of
--- its own, in which the key is given: else the planner may read all locks of a project that had few when it planned.
+-- Inlined into its callers' queries: keep it free of SET and SECURITY DEFINER. One look-up per
+-- ancestor ("base = any" may become a filter) and "offset 0" (a query of its own, in which the key is given): else the
+-- planner reads all locks of a project that had few when it planned.
 create function coord.lock_rivals(p_project bigint, p_session bigint, p_space bigint, p_kind text, p_base text,
   p_key text, p_branch text, p_mode text, p_re text, p_pre text, p_lk text, p_anc text[])
 returns setof public.file_locks language sql stable as $$
-  select x.* from (select l.* from public.file_locks l
-  where l.project_id = p_project and l.space = p_space and l.base = any (p_anc) and l.session_id <> p_session
+  select x.* from unnest(p_anc) a(a) cross join lateral (select l.* from public.file_locks l
+  where l.project_id = p_project and l.space = p_space and l.base = a.a and l.session_id <> p_session
     and (l.mode = 'exclusive' or p_mode = 'exclusive') and (l.branch = '' or p_branch = '' or l.branch = p_branch)
     and coord.lock_meet(p_kind, p_base, p_key, p_re, p_pre, p_lk, l.kind, l.base, l.key, l.re, l.pre, l.lk) offset 0) x
   union all
@@ -255,8 +256,8 @@ $$;
 create function coord.lock_rivals_waiting(p_project bigint, p_session bigint, p_before bigint, p_space bigint, p_kind text, p_base text,
   p_key text, p_branch text, p_mode text, p_re text, p_pre text, p_lk text, p_anc text[])
 returns setof coord.lock_wait_keys language sql stable as $$
-  select x.* from (select w.* from coord.lock_wait_keys w
-  where w.project_id = p_project and w.space = p_space and w.base = any (p_anc) and w.session_id <> p_session and w.wait_id < p_before
+  select x.* from unnest(p_anc) a(a) cross join lateral (select w.* from coord.lock_wait_keys w
+  where w.project_id = p_project and w.space = p_space and w.base = a.a and w.session_id <> p_session and w.wait_id < p_before
     and (w.mode = 'exclusive' or p_mode = 'exclusive') and (w.branch = '' or p_branch = '' or w.branch = p_branch)
     and coord.lock_meet(p_kind, p_base, p_key, p_re, p_pre, p_lk, w.kind, w.base, w.key, w.re, w.pre, w.lk) offset 0) x
   union all

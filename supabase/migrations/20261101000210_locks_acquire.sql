@@ -78,8 +78,8 @@ language plpgsql as $$
 declare v_waiters boolean := exists (select from coord.lock_waits w where w.project_id = p_project); v_keys coord.lock_key[];
 begin
   if p_anc is not null and not v_waiters and not exists (
-      select from public.file_locks l where l.project_id = p_project and l.space = p_keys[1].space
-        and l.base = any (p_anc) and l.session_id <> p_session) then
+      select from unnest(p_anc) a(a) cross join lateral (select from public.file_locks l where l.project_id = p_project
+        and l.space = p_keys[1].space and l.base = a.a and l.session_id <> p_session offset 0) l) then
     return '{}';
   end if;
   v_keys := array(select k from unnest(p_keys) k where not exists (

@@ -55,24 +55,15 @@ begin
     end if;
     perform coord.lock_gates(p_project, v_keys, v_anc, false);
     v_now := coord.now();
-    if v_one and 'l' = all (p_kind) then
-      with d as (
-        delete from public.file_locks l where l.project_id = p_project and l.space = p_space[1] and l.base = any (p_base) and l.kind = 'l'
-          and (p_branch = '' or l.branch = p_branch) and l.expires_at > v_now
-          and l.locked_by = v_me.agent_id and (p_any or l.session_id = p_session)
-        returning l.file_path)
-      select array_agg(distinct v_keys[1].pfx || d.file_path) into v_paths from d;
-    else
-      foreach k in array v_keys loop
-        delete from public.file_locks l where l.project_id = p_project and l.space = k.space and l.base = k.base and l.key = k.key
-          and (p_branch = '' or l.branch = p_branch) and l.expires_at > v_now
-          and l.locked_by = v_me.agent_id and (p_any or l.session_id = p_session);
-        if found then
-          v_paths := v_paths || (case when k.space in (0, p_home) then '' else '@' || k.repo || '//' end || k.path);
-        end if;
-      end loop;
-      if v_paths is not null then v_paths := array(select distinct x from unnest(v_paths) x order by 1); end if;
-    end if;
+    foreach k in array v_keys loop  -- one by one: a join would be planned for the few locks there were then
+      delete from public.file_locks l where l.project_id = p_project and l.space = k.space and l.base = k.base and l.key = k.key
+        and (p_branch = '' or l.branch = p_branch) and l.expires_at > v_now
+        and l.locked_by = v_me.agent_id and (p_any or l.session_id = p_session);
+      if found then
+        v_paths := v_paths || (case when k.space in (0, p_home) then '' else '@' || k.repo || '//' end || k.path);
+      end if;
+    end loop;
+    v_paths := nullif(array(select distinct x from unnest(v_paths) x order by 1), '{}');
   end if;
   if not p_all and coalesce(cardinality(v_paths), 0) < cardinality(v_keys) then
     v_missing := array(select distinct q.pfx || q.path from unnest(v_keys) q where q.pfx || q.path <> all (coalesce(v_paths, '{}')) order by 1);

@@ -19,13 +19,14 @@ begin
   select case when l.session_id = p_session then case when l.mode = p_mode then 'mine' else 'other' end
       when l.expires_at <= coord.now() or l.mode = 'shared' or (l.branch <> '' and p_branch = '') or exists (
         select from coord.lock_wait_keys w where w.project_id = p_project and w.space = p_space and w.base = any (p_anc)) then 'other' else 'held' end,
-    l.expires_at, coord.now(), l.locked_by, l.agent_type, s.session_id,
+    l.expires_at, coord.now(), l.locked_by, l.agent_type,
+    (select s.session_id from public.agent_sessions s where s.project_id = p_project and s.id = l.session_id),
     l.locked_by = (select m.agent_id from public.agent_sessions m where m.project_id = p_project and m.id = p_session),
     l.mode, l.branch, l.file_path, l.reason, l.acquired_at
   into outcome, expires_at, now, locked_by, agent_type, holder_session, own, mode, branch, held_path, reason, locked_at
-  from public.file_locks l left join public.agent_sessions s on s.project_id = p_project and s.id = l.session_id
-  where l.project_id = p_project and l.space = p_space and l.base = any (p_anc)
-    and case when l.session_id = p_session then l.key = p_key and l.kind = 'l' and l.branch = p_branch
+  from unnest(p_anc) a(a) cross join lateral (select l.* from public.file_locks l
+    where l.project_id = p_project and l.space = p_space and l.base = a.a offset 0) l
+  where case when l.session_id = p_session then l.key = p_key and l.kind = 'l' and l.branch = p_branch
       else (l.mode = 'exclusive' or p_mode = 'exclusive') and (l.branch = '' or p_branch = '' or l.branch = p_branch)
         and case l.kind when 'l' then l.base = p_key when 'd' then true else p_key like l.lk and p_key ~ l.re end end
   limit 1;
@@ -49,9 +50,9 @@ begin
       then pg_advisory_xact_lock(hashtextextended(a.a, p_project * 1000003 + p_space))::text
       else pg_advisory_xact_lock_shared(hashtextextended(a.a, p_project * 1000003 + p_space))::text end
     from unnest(p_anc) with ordinality a(a, n);
-  if exists (select from public.file_locks l
-      where l.project_id = p_project and l.space = p_space and l.base = any (p_anc)
-        and case when l.session_id = p_session then l.key = p_key and l.branch = p_branch
+  if exists (select from unnest(p_anc) a(a) cross join lateral (select l.* from public.file_locks l
+        where l.project_id = p_project and l.space = p_space and l.base = a.a offset 0) l
+      where case when l.session_id = p_session then l.key = p_key and l.branch = p_branch
           else (l.mode = 'exclusive' or p_mode = 'exclusive') and (l.branch = '' or p_branch = '' or l.branch = p_branch)
             and case l.kind when 'l' then l.base = p_key when 'd' then true else p_key like l.lk and p_key ~ l.re end end)
     or exists (select from coord.lock_wait_keys w where w.project_id = p_project and w.space = p_space and w.base = any (p_anc)) then
