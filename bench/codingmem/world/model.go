@@ -139,7 +139,6 @@ type Question struct {
 	Latest, Older []int64
 	// Outdated are statements about the asked code that are no longer true.
 	Outdated []int64
-	Shared   int // distinct stems the text shares with the nearest of the Best memories; set by Build
 	// Foreign marks a question about something that only another project knows.
 	Foreign bool
 }

@@ -58,6 +58,7 @@ func newHistory(rng *rand.Rand, size Size, name string) *history {
 		c := &components[i]
 		h.comps = append(h.comps, c)
 		h.fn[c] = c.Fn
+		h.facts["name:"+c.Type] = &fact{value: c.Fn}
 		h.rows["set:"+c.Type] = rng.Perm(len(settings))[:3+rng.IntN(3)]
 		h.rows["topic:"+c.Type] = rng.Perm(len(topics))[:1+rng.IntN(3)]
 		h.rows["aspect:"+c.Type] = rng.Perm(len(aspects))[:2+rng.IntN(3)]
@@ -112,7 +113,7 @@ func (h *history) work(events int) {
 			}
 		}
 		switch x := h.rng.Float64(); {
-		case x < .10:
+		case x < .10 || len(open) == 0:
 			h.chatter()
 		case x < .20:
 			h.restate(busy)
@@ -157,12 +158,14 @@ func (h *history) change(e *Event, key, value string) *Event {
 	if f == nil {
 		f = &fact{}
 		h.facts[key] = f
+	} else {
+		f.past = append(f.past, f.value)
+	}
+	if f.stated == nil {
 		h.keys = append(h.keys, key)
 		if len(h.hot) < 3 && h.rng.Float64() < .1 {
 			h.hot = append(h.hot, key)
 		}
-	} else {
-		f.past = append(f.past, f.value)
 	}
 	e.Fact, e.Old, e.New = key, f.value, value
 	f.value = value
@@ -199,7 +202,9 @@ func (h *history) restate(busy map[string]bool) {
 	h.emit(&e)
 }
 
-func (h *history) chatter() { h.emit(&Event{Kind: Chatter, Comp: h.comps[h.rng.IntN(len(h.comps))], First: true}) }
+func (h *history) chatter() {
+	h.emit(&Event{Kind: Chatter, Comp: h.comps[h.rng.IntN(len(h.comps))], First: true})
+}
 
 // edit changes a file. A third of the edits change something that was observed in it.
 func (h *history) edit(c *Component) {

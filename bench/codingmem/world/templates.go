@@ -100,7 +100,7 @@ var templates = map[Kind][]template{
 		{reg: prose, sum: "{code} in the {cmp} comes from {cause}", lesson: "look for {cause} when it {symptom}"},
 		{reg: terse, sum: "{code} root cause: {cause} in {fn}"},
 		{reg: logline, sum: "trace {path}: {cause} ({code})"},
-		{reg: commit, sum: "analysis({slug}): {cause}", key: "body", details: "explains {code}, {symptom}"},
+		{reg: commit, sum: "analysis({slug}): {cause}", key: "body", details: "source of {code}, {symptom}"},
 		{reg: prose, sum: "Root cause found in {sym}: {cause}", lesson: "why it {symptom}"},
 		{reg: terse, sum: "it was {cause}", bare: true},
 		{reg: prose, sum: "Bisected to {cause} in {fn}", bare: true},
