@@ -226,7 +226,7 @@ func (a *app) awaitUp(ctx context.Context, home local.Home, pid int, ended <-cha
 			if errors.As(err, &exit) && exit.ExitCode() > 0 {
 				return quietExit(exit.ExitCode())
 			}
-			return fmt.Errorf("it ended before it was ready (%w), see %s", err, home.LogFile())
+			return errors.Join(fmt.Errorf("it ended before it was ready, see %s", home.LogFile()), err)
 		case <-poll.C:
 		}
 		if u, ok := home.Running(ctx); ok && u.PID == pid {
