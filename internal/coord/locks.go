@@ -182,7 +182,7 @@ func (s *Store) ReleaseLock(ctx context.Context, c ident.Caller, in client.Relea
 			return client.ReleaseResult{}, err
 		}
 	}
-	if f, ok := a.fastKey(); ok && in.Branch == "" && c.Session != "" {
+	if f, ok := a.fastKey(); ok && in.Branch == "" { // without a session: held by the implicit one, as a rule
 		if out, done, err := s.releaseOne(ctx, c, f); err != nil || done {
 			if err == nil {
 				s.wakeLocks(ctx, c)

@@ -79,7 +79,6 @@ create table public.agents (
   capabilities  text[] not null default '{}',
   trust         smallint not null default 1 check (trust between 0 and 4),
   locks_expired bigint not null default 0,   -- leases it let lapse instead of releasing them
-  locks_taken   bigint not null default 0,
   created_at    timestamptz not null default coord.now(),
   last_seen_at  timestamptz not null default coord.now(),
   primary key (project_id, agent_id)
