@@ -109,7 +109,7 @@ func watch(dir string) error {
 		}
 		return err
 	}
-	free := time.Now() // since when nobody uses it
+	free, was := time.Now(), true // since when nobody uses it; was it used at the last look
 	for {
 		grace := readGrace(l)
 		if grace < 0 {
@@ -119,9 +119,10 @@ func watch(dir string) error {
 		if err != nil {
 			return err
 		}
-		if used {
+		if used || was { // the grace begins at the first look that finds nobody: never early
 			free = time.Now()
 		}
+		was = used
 		if time.Since(free) >= grace {
 			done, err := stopUnused(l, mine)
 			if done {
