@@ -94,7 +94,7 @@ func (s *Store) Recall(ctx context.Context, c ident.Caller, in client.Recall) (c
 	}
 	for _, h := range hits {
 		m := h.memory(in.Explain, c.Door != "mcp")
-		n := contentTokens(m)
+		n := h.tokens()
 		if in.TokenBudget > 0 && out.Tokens+n > in.TokenBudget {
 			out.Truncated = true
 			continue // a shorter one may still fit
@@ -278,6 +278,10 @@ func (h *found) why() string {
 	}
 	return strings.Join(parts, "; ")
 }
+
+// tokens is what an agent reads of a memory, from the count made when it was indexed: counting again would take longer
+// than finding it. Names of members and tags add some.
+func (h *found) tokens() int { return h.doc.Tokens + 20 + 3*len(h.doc.Tags) }
 
 // contentTokens counts what an agent reads of a memory.
 func contentTokens(m client.Memory) int {

@@ -16,6 +16,9 @@ type memorySource struct {
 	project int64
 }
 
+// MemorySource is one project's memories as package recall reads them, for measurements of the ranking alone.
+func (s *Store) MemorySource(project int64) recall.Source { return memorySource{s, project} }
+
 // Stats implements recall.Source.
 func (m memorySource) Stats(ctx context.Context, terms []int64) (recall.Stats, error) {
 	rows, err := list[struct {

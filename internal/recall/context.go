@@ -31,11 +31,6 @@ func (c *compiled) addContext(ctx context.Context, src Source, s *scorer, hits [
 		}
 		h.Relevance = h.raw()
 	}
-	for i := range hits {
-		var m match
-		s.score(&hits[i].Doc, &m)
-		hits[i].Parts.Matched = s.matched(m.seen)
-	}
 	return nil
 }
 
@@ -140,9 +135,10 @@ func abs(n int32) int32 {
 }
 
 // order puts of two nearly equal memories the newer first, unless the question is about the past: the older gets just
-// less than the newer's score. Imported notes stand for different things and are left alone. hits are sorted and stay so.
+// less than the newer's score. Imported notes stand for different things and are left alone. It leaves hits sorted.
 func (c *compiled) order(hits []Hit) {
 	const look = 40
+	sortHits(hits)
 	n := min(len(hits), look)
 	sets := make([]map[uint32]bool, n)
 	for i := range n {

@@ -7,7 +7,7 @@ type Params struct {
 
 	// Candidates.
 	Small      int     // memories: a project of at most so many is scored whole, exactly
-	Candidates int     // memories: the most that rare terms may bring in; every query's limit is twice that
+	Candidates int     // memories: the most that rare terms may bring in, in a large project; every query's limit is twice that
 	MaxShare   float64 // of the project's memories: terms in more are scored but never searched for
 	Pairs      int     // conjunctions of common terms asked for
 	Newest     int     // memories scored when only such terms are left

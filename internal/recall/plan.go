@@ -24,16 +24,22 @@ func (c *compiled) collect(ctx context.Context, src Source) (docs []Doc, exact b
 		return nil, false, err
 	}
 	if few := c.fewest(); few != nil {
-		docs, err = src.Candidates(ctx, Pick{All: [][]int64{c.need}, Need: c.need, Archived: c.Archived, Limit: 2 * c.p.Candidates})
-		return docs, len(docs) < 2*c.p.Candidates, err
+		docs, err = src.Candidates(ctx, Pick{All: [][]int64{c.need}, Need: c.need, Archived: c.Archived, Limit: 2 * int(c.room())})
+		return docs, int64(len(docs)) < 2*c.room(), err
 	}
 	return c.byTerms(ctx, src)
+}
+
+// room is how many memories the rare terms may bring in: enough to keep the exact
+// best in a project of this size (measured with bench/memory: 100 % at 100,000 memories, 96 % with half of it).
+func (c *compiled) room() int64 {
+	return int64(max(min(c.p.Candidates, 1500), min(c.p.Candidates, int(c.n/25))))
 }
 
 // fewest returns a term that every result needs and that few enough memories have to score them all.
 func (c *compiled) fewest() *term {
 	for i, t := range c.terms {
-		if t.kind == needTerm && t.df > 0 && t.df <= int64(c.p.Candidates) {
+		if t.kind == needTerm && t.df > 0 && t.df <= c.room() {
 			return &c.terms[i]
 		}
 	}
@@ -42,7 +48,7 @@ func (c *compiled) fewest() *term {
 
 // byTerms takes the rarest terms first, then conjunctions of common ones unless the bound shows that they cannot matter.
 func (c *compiled) byTerms(ctx context.Context, src Source) ([]Doc, bool, error) {
-	limit := 2 * c.p.Candidates
+	limit := 2 * int(c.room())
 	rare, left := c.split()
 	if len(rare) == 0 && len(left) == 0 { // only words that most memories have
 		docs, err := src.Candidates(ctx, Pick{Need: c.need, Archived: c.Archived, Limit: c.p.Newest})
@@ -88,12 +94,12 @@ func (c *compiled) split() (rare []int64, left []*term) {
 		}
 	}
 	slices.SortStableFunc(byDF, func(a, b *term) int { return cmp.Compare(a.df, b.df) })
-	most := max(int64(c.p.MaxShare*c.n), int64(c.p.Candidates)/2)
+	most := max(int64(c.p.MaxShare*c.n), c.room()/2)
 	sum := int64(0)
 	for _, t := range byDF {
 		switch {
 		case t.df > most:
-		case len(left) == 0 && sum+t.df <= int64(c.p.Candidates):
+		case len(left) == 0 && sum+t.df <= c.room():
 			sum += t.df
 			rare = append(rare, t.hash)
 		default:
@@ -109,7 +115,7 @@ func (c *compiled) correct(docs []Doc) bool {
 	changed := false
 	for i := range c.terms {
 		if n := counts[i]; n > 2*c.terms[i].df+100 {
-			c.terms[i].df, changed = max(n, int64(c.p.Candidates)+1), true
+			c.terms[i].df, changed = max(n, c.room()+1), true
 		}
 	}
 	if changed {
@@ -139,8 +145,8 @@ func (c *compiled) count(docs []Doc) {
 // counts returns for each term how many of docs have it.
 func (c *compiled) counts(docs []Doc) []int64 {
 	s, out := c.scorer(), make([]int64, len(c.terms))
+	var m match
 	for i := range docs {
-		var m match
 		s.score(&docs[i], &m)
 		for j := range out {
 			if m.seen.has(j) {
@@ -156,7 +162,7 @@ func (c *compiled) counts(docs []Doc) []int64 {
 func (c *compiled) proven(docs []Doc, left []*term) bool {
 	bound := 0.
 	for _, t := range c.terms {
-		if t.df > max(int64(c.p.MaxShare*c.n), int64(c.p.Candidates)/2) {
+		if t.df > max(int64(c.p.MaxShare*c.n), c.room()/2) {
 			bound += t.weight * t.idf * (c.p.K1 + 1)
 		}
 	}
@@ -169,14 +175,11 @@ func (c *compiled) proven(docs []Doc, left []*term) bool {
 	if len(docs) < c.Limit {
 		return false
 	}
-	s, scores := c.scorer(), make([]float64, len(docs))
+	s, best := c.scorer(), newTop(c.Limit)
 	for i := range docs {
-		var m match
-		s.score(&docs[i], &m)
-		scores[i] = m.score
+		best.offer(place{score: float64(c.words(s, docs, i).score), doc: int32(i)})
 	}
-	slices.Sort(scores)
-	return scores[len(scores)-c.Limit] >= bound
+	return best.heap[0].score >= bound // the worst of the best
 }
 
 // conjunctions are pairs and triples of the rarest terms left over, the most informative first, as long as they are
@@ -205,7 +208,7 @@ func (c *compiled) conjunctions(left []*term) [][]int64 {
 	}
 	slices.SortStableFunc(sets, func(a, b set) int { return cmp.Compare(b.info, a.info) })
 	var out [][]int64
-	room := float64(c.p.Candidates)
+	room := float64(c.room())
 	for _, s := range sets {
 		if s.size <= room && len(out) < c.p.Pairs {
 			room -= s.size

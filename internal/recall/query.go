@@ -51,8 +51,10 @@ type compiled struct {
 	// best is the score of a memory that has the CoverTerms most informative terms once each at ordinary length;
 	// cover the information in them.
 	best, cover float64
-	unknown     []string // terms of the query that no memory has, for the explanation
-	past        bool     // the question is about how things were
+	unknown     []string  // terms of the query that no memory has, for the explanation
+	past        bool      // the question is about how things were
+	scored      []byWords // of the candidates in order, while the weights stay
+	scratch     match
 }
 
 // compile turns a query into its terms, without frequencies yet.
@@ -108,6 +110,7 @@ func (c *compiled) learn(s Stats) {
 
 // weigh computes IDFs and the best possible score from the present frequencies.
 func (c *compiled) weigh() {
+	c.scored = c.scored[:0]
 	for i := range c.terms {
 		c.terms[i].idf = idf(c.n, float64(c.terms[i].df))
 	}

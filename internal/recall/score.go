@@ -57,8 +57,9 @@ func (b *bits) join(o bits) {
 	}
 }
 
-// score computes the BM25F of a memory into m.
+// score computes the BM25F of a memory into m, whose former content is lost.
 func (s *scorer) score(d *Doc, m *match) {
+	*m = match{counts: m.counts[:0]}
 	p := &s.c.p
 	normT := 1 - p.TitleB + p.TitleB*float64(d.LenTitle)/s.avgT
 	normB := 1 - p.BodyB + p.BodyB*float64(d.LenBody)/s.avgB
@@ -106,4 +107,22 @@ func (s *scorer) matched(seen bits) []string {
 		}
 	}
 	return out
+}
+
+// byWords is what a memory's own words and attributes give.
+type byWords struct {
+	score       float32
+	tags, paths uint8
+}
+
+// words is the score of docs[i]; it is computed once as long as the terms' weights stay.
+func (c *compiled) words(s *scorer, docs []Doc, i int) byWords {
+	if i < len(c.scored) {
+		return c.scored[i]
+	}
+	for j := len(c.scored); j <= i; j++ {
+		s.score(&docs[j], &c.scratch)
+		c.scored = append(c.scored, byWords{float32(c.scratch.score), uint8(min(c.scratch.tags, 255)), uint8(min(c.scratch.paths, 255))})
+	}
+	return c.scored[i]
 }

@@ -52,11 +52,13 @@ func Search(ctx context.Context, src Source, q Query, p Params) (Result, error) 
 	if err != nil {
 		return Result{}, err
 	}
-	hits, err := c.rank(ctx, src, docs)
+	hits, more, err := c.rank(ctx, src, docs)
 	if err != nil {
 		return Result{}, err
 	}
-	return c.answer(hits, len(docs), exact), nil
+	r := c.answer(hits, len(docs), exact)
+	r.Truncated = r.Truncated || more && len(r.Hits) == c.Limit
+	return r, nil
 }
 
 // newest answers a query without words, tags and paths: the newest memories, their relevance halved with each HalfLife.
@@ -67,9 +69,9 @@ func newest(ctx context.Context, src Source, c *compiled) (Result, error) {
 	}
 	hits := make([]Hit, 0, len(docs))
 	for _, d := range docs {
-		f := c.factor(d)
+		f := c.factor(&d)
 		h := Hit{Doc: d, Parts: Parts{Factor: f}}
-		h.Relevance = f / (1 + c.p.Recency) * max(.01, math.Exp2(-c.days(d)/c.p.HalfLife))
+		h.Relevance = f / (1 + c.p.Recency) * max(.01, math.Exp2(-c.days(&d)/c.p.HalfLife))
 		hits = append(hits, h)
 	}
 	sortHits(hits)
@@ -81,41 +83,49 @@ func newest(ctx context.Context, src Source, c *compiled) (Result, error) {
 	return r, nil
 }
 
-// rank scores docs and gives the best their context.
-func (c *compiled) rank(ctx context.Context, src Source, docs []Doc) ([]Hit, error) {
+// rank scores docs, gives the best their context and returns them, at least Limit if there are so many. more: others
+// match too.
+func (c *compiled) rank(ctx context.Context, src Source, docs []Doc) (hits []Hit, more bool, err error) {
 	s := c.scorer()
-	hits := make([]Hit, 0, len(docs))
-	for _, d := range docs {
+	most := max(c.p.ContextTop, c.Limit)
+	best := newTop(most)
+	matching := 0
+	for i := range docs {
+		d := &docs[i]
 		if c.NoStale && d.Flags&Stale != 0 {
 			continue
 		}
-		h := Hit{Doc: d}
-		var m match
-		s.score(&d, &m)
-		h.Parts.Words = m.score / c.best
-		h.Parts.Coverage = s.coverage(m.seen)
-		h.Parts.Tags, h.Parts.Paths = c.p.TagBoost*float64(m.tags), c.p.PathBoost*float64(min(m.paths, 2))
-		if h.Parts.Words == 0 && m.tags+m.paths == 0 {
+		w := c.words(s, docs, i)
+		boost := c.p.TagBoost*float64(w.tags) + c.p.PathBoost*float64(min(w.paths, 2))
+		if w.score == 0 && boost == 0 {
 			continue
 		}
-		h.Parts.Factor = c.factor(d)
-		h.Relevance = h.raw()
+		matching++
+		best.offer(place{(float64(w.score)/c.best + boost) * c.factor(d), d.ID, int32(i)})
+	}
+	var m match
+	for _, at := range best.sorted() {
+		d := &docs[at.doc]
+		s.score(d, &m)
+		h := Hit{Doc: *d, Relevance: at.score}
+		h.Parts = Parts{
+			Words: m.score / c.best, Tags: c.p.TagBoost * float64(m.tags), Paths: c.p.PathBoost * float64(min(m.paths, 2)),
+			Factor: c.factor(d), Coverage: s.coverage(m.seen), Matched: s.matched(m.seen),
+		}
 		hits = append(hits, h)
 	}
-	sortHits(hits)
+	head := hits[:min(len(hits), c.p.ContextTop)]
 	if c.hasText() {
-		if err := c.addContext(ctx, src, s, hits[:min(len(hits), c.p.ContextTop)]); err != nil {
-			return nil, err
+		if err := c.addContext(ctx, src, s, head); err != nil {
+			return nil, false, err
 		}
 	}
-	top := hits[:min(len(hits), c.p.ContextTop)]
-	sortHits(top)
-	c.order(top)
+	c.order(head)
 	for i := range hits {
 		hits[i].Relevance = squash(hits[i].Relevance)
 	}
-	sortHits(hits) // squash keeps the order; the tail may not stand before the head
-	return hits, nil
+	sortHits(hits)
+	return hits, matching > len(hits), nil
 }
 
 func (h *Hit) raw() float64 {
@@ -126,7 +136,7 @@ func (h *Hit) raw() float64 {
 func squash(x float64) float64 { return 1 - math.Exp(-x) }
 
 // factor is the product of the multipliers of a memory.
-func (c *compiled) factor(d Doc) float64 {
+func (c *compiled) factor(d *Doc) float64 {
 	f := 1 + c.p.Recency*math.Exp2(-c.days(d)/c.p.HalfLife)
 	if d.Flags&Stale != 0 {
 		f *= c.p.Stale
@@ -137,7 +147,7 @@ func (c *compiled) factor(d Doc) float64 {
 	return f
 }
 
-func (c *compiled) days(d Doc) float64 { return max(0, float64(c.Now-d.CreatedAt)) / 86400 }
+func (c *compiled) days(d *Doc) float64 { return max(0, float64(c.Now-d.CreatedAt)) / 86400 }
 
 func sortHits(hits []Hit) {
 	slices.SortStableFunc(hits, func(a, b Hit) int {
