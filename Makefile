@@ -53,11 +53,14 @@ bench: ## measure against plain SQL and print both, side by side
 prove: ## the long proofs (races, crashes, thousands of tasks)
 	$(GO_TEST) -tags prove -timeout 60m ./...
 
-e2e: build ## end to end with the real binaries
-	$(GO_TEST) -tags e2e -count=1 -timeout 20m ./test/...
+e2e: build ## end to end with the real binaries and the real hosts (npm installs those into .e2e/)
+	@mkdir -p .e2e && cp test/e2e/hosts/package.json .e2e/
+	cd .e2e && npm install --no-package-lock --no-audit --no-fund --loglevel=error
+	E2E_HOSTS=$(CURDIR)/.e2e $(GO_TEST) -tags e2e -count=1 -timeout 30m ./test/e2e/...
 
-e2e-short: build ## a short end-to-end run: the demo, whose claims are checked
+e2e-short: build ## a short end-to-end run: the demo, whose claims are checked, and the crash tests
 	bin/coordctl demo --quiet
+	go test -tags e2e -count=1 -timeout 10m -run 'Deadlock|Stopped|Killed' ./test/e2e/
 
 clean: ## remove what was built
-	rm -rf bin
+	rm -rf bin .e2e

@@ -50,6 +50,26 @@ func TestWorkScheduleAndDependency(t *testing.T) {
 	q.tidy()
 }
 
+// Whoever submitted a task learns with the next reply that it can begin; a scheduled one is not there yet.
+func TestWorkReadyIsTold(t *testing.T) {
+	t.Parallel()
+	q := newQueue(t)
+	fakeClock(t, q.pool)
+	ana, bob := q.as("ana/s1"), q.as("bob")
+	first := q.submit(bob, client.SubmitWork{})
+	id := q.submit(ana, client.SubmitWork{DependsOn: []string{first}})
+	q.submit(ana, client.SubmitWork{TaskSpec: client.TaskSpec{DelaySeconds: 60}, DependsOn: []string{first}})
+	q.take(bob, first)
+	q.finish(bob, first)
+	out, err := q.store.TakeNotices(context.Background(), ana, 50)
+	if err != nil || len(out.Notices) != 1 || out.Notices[0].Kind != "task_ready" || fmt.Sprint(out.Notices[0].Data["task_ids"]) != "["+id+"]" {
+		t.Fatalf("notices: %+v %v", out, err)
+	}
+	if out, err = q.store.TakeNotices(context.Background(), bob, 50); err != nil || len(out.Notices) != 0 {
+		t.Fatalf("bob submitted nothing that waits: %+v %v", out, err)
+	}
+}
+
 func TestWorkDeadline(t *testing.T) {
 	t.Parallel()
 	q := newQueue(t)

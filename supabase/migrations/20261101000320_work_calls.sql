@@ -77,8 +77,8 @@ begin
     where w.project_id = p_w.project_id and w.id = p_w.id;
 end $$;
 
--- The completed tasks' dependents: one dependency less each; those that wait for nothing more become ready.
--- Returns one topic per task that became ready.
+-- The completed tasks' dependents: one dependency less each; those that wait for nothing more become ready, and the
+-- open sessions that submitted them are told. Returns one topic per task that became ready, and those of the notices.
 create function coord.unblock(p_project bigint, p_ids bigint[], p_now timestamptz) returns text[] language plpgsql
 set search_path = '' set plan_cache_mode = force_generic_plan as $$
 declare v_wake text[];
@@ -89,10 +89,20 @@ begin
   with gone as (delete from coord.work_dep d where d.project_id = p_project and d.on_id = any (p_ids) returning d.id),
   n as (select g.id, count(*) as c from gone g group by g.id),
   freed as (update public.work_queue w set waiting_on = w.waiting_on - n.c, updated_at = p_now from n
-    where w.project_id = p_project and w.id = n.id returning w.id, w.class_id, w.priority, w.status, w.waiting_on),
+    where w.project_id = p_project and w.id = n.id
+    returning w.id, w.task_id, w.task_type, w.class_id, w.priority, w.submitted_session, w.waiting_on = 0 and w.status = 'pending' as ready),
   lanes as (insert into coord.ready (project_id, queue, class_id, priority, id)
-    select p_project, 1, f.class_id, f.priority, f.id from freed f where f.waiting_on = 0 and f.status = 'pending' returning class_id)
-  select pg_catalog.array_agg(coord.lane_topic(p_project, 1::smallint, l.class_id)) into v_wake from lanes l;
+    select p_project, 1, f.class_id, f.priority, f.id from freed f where f.ready returning class_id),
+  told as (insert into coord.notices (project_id, session_id, kind, text, data)
+    select p_project, s.id, 'task_ready', pg_catalog.format('%s you submitted can begin: what %s waited for is completed.',
+        case count(*) when 1 then 'A task (' || pg_catalog.left(min(f.task_type), 80) || ')' else count(*) || ' tasks' end,
+        case count(*) when 1 then 'it' else 'they' end),
+      pg_catalog.jsonb_build_object('task_ids', (pg_catalog.array_agg(f.task_id order by f.id))[1:20])
+    from freed f join public.agent_sessions s on s.project_id = p_project and s.id = f.submitted_session and s.status = 'active'
+    where f.ready group by s.id returning session_id)
+  select pg_catalog.array_agg(t.topic) into v_wake from (
+    select coord.lane_topic(p_project, 1::smallint, l.class_id) as topic from lanes l
+    union all select pg_catalog.format('n:%s:%s', p_project, t.session_id) from told t) t;
   return coalesce(v_wake, '{}');
 end $$;
 
