@@ -50,8 +50,9 @@ golden/check: ## fail when a golden file differs from what the code makes
 bench: ## measure against plain SQL and print both, side by side
 	@if [ -d bench ]; then cd bench && go run . ; else go test -run '^$$' -bench . -benchtime 1s ./... ; fi
 
-prove: ## the long proofs (races, crashes, thousands of tasks)
-	$(GO_TEST) -tags prove -timeout 60m ./...
+prove: ## the long proofs (races, crashes, thousands of tasks); docs/PROOFS.md holds their figures
+	$(GO_TEST) -tags prove -count=1 -v -timeout 60m -run 'Prove|StandardLibrary' ./internal/...
+	E2E_TRIALS=30 $(GO_TEST) -tags e2e -count=1 -v -timeout 60m -run 'Deadlock|Stopped|Killed' ./test/e2e/
 
 e2e: build ## end to end with the real binaries and the real hosts (npm installs those into .e2e/)
 	@mkdir -p .e2e && cp test/e2e/hosts/package.json .e2e/

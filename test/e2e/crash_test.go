@@ -74,7 +74,7 @@ func TestDeadlockAcrossProcesses(t *testing.T) {
 func TestStoppedHolderIsFenced(t *testing.T) {
 	in := up(t)
 	other := in.agent(t, "fresh")
-	for trial := range 3 {
+	for trial := range trials(t, 3) {
 		path := fmt.Sprintf("frozen-%d.go", trial)
 		a := in.agent(t, fmt.Sprintf("frozen-%d", trial), "COORD_TOOL_PROFILE=full")
 		if r, failed := a.call("register_session", map[string]any{"lapse_seconds": 5}); failed {
@@ -110,7 +110,7 @@ func TestStoppedHolderIsFenced(t *testing.T) {
 // acknowledged lock and task is there.
 func TestKilledAPILosesNothing(t *testing.T) {
 	in := up(t)
-	for round := range 3 {
+	for round := range trials(t, 3) {
 		acked, tasks := in.writeUntil(t, round, func() { _ = syscall.Kill(in.PID, syscall.SIGKILL) })
 		in.start(t)
 		in.mustHold(t, acked, tasks)
@@ -126,6 +126,13 @@ func TestKilledDatabaseIsUnavailableNotEmpty(t *testing.T) {
 	if reply["success"] != true {
 		t.Fatalf("acquire: %v", reply)
 	}
+	for range trials(t, 1) {
+		in.databaseDies(t)
+	}
+}
+
+func (in *install) databaseDies(t *testing.T) {
+	t.Helper()
 	pid := in.postmaster(t)
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -142,6 +143,16 @@ func (in *install) coordctl(t *testing.T, args ...string) (string, error) {
 	cmd.Env = in.env()
 	out, err := cmd.CombinedOutput()
 	return string(out), err
+}
+
+// trials is how often a crash is provoked: short in every run, E2E_TRIALS times in `make prove`.
+func trials(t *testing.T, short int) int {
+	t.Helper()
+	n, err := strconv.Atoi(os.Getenv("E2E_TRIALS"))
+	if err != nil {
+		return short
+	}
+	return n
 }
 
 // eventually polls cond until it returns nil. Polling is right here: the other side is another process.
