@@ -7,7 +7,8 @@ set local lock_timeout = '5s';
 
 -- Takes one literal key. outcome: acquired and refreshed (token, expires_at), held (the lock in the way and its owner;
 -- own: another session of the same agent), other. A refusal takes no gate and no transaction id and writes nothing.
--- It names the one lock that covers the key: an exclusive lock shares with nobody, so there is no second.
+-- It names the one lock on the file: an exclusive lock shares with nobody, so there is no second. A file that lies in
+-- somebody's directory or glob is left to acquire_locks.
 -- p_path is how people read the key, p_shown how the audit row does.
 create function coord.acquire_lock(p_project bigint, p_session bigint, p_by text, p_space bigint, p_key text, p_anc text[],
   p_path text, p_shown text, p_repo text, p_branch text, p_mode text, p_minutes int, p_reason text,
@@ -24,11 +25,10 @@ begin
     l.locked_by = (select m.agent_id from public.agent_sessions m where m.project_id = p_project and m.id = p_session),
     l.mode, l.branch, l.file_path, l.reason, l.acquired_at
   into outcome, expires_at, now, locked_by, agent_type, holder_session, own, mode, branch, held_path, reason, locked_at
-  from unnest(p_anc) a(a) cross join lateral (select l.* from public.file_locks l
-    where l.project_id = p_project and l.space = p_space and l.base = a.a offset 0) l
-  where case when l.session_id = p_session then l.key = p_key and l.kind = 'l' and l.branch = p_branch
-      else (l.mode = 'exclusive' or p_mode = 'exclusive') and (l.branch = '' or p_branch = '' or l.branch = p_branch)
-        and case l.kind when 'l' then l.base = p_key when 'd' then true else p_key like l.lk and p_key ~ l.re end end
+  from public.file_locks l
+  where l.project_id = p_project and l.space = p_space and l.base = p_key and l.key = p_key
+    and case when l.session_id = p_session then l.branch = p_branch
+      else (l.mode = 'exclusive' or p_mode = 'exclusive') and (l.branch = '' or p_branch = '' or l.branch = p_branch) end
   limit 1;
   if outcome in ('held', 'other') then return; end if;
   if p_minutes not between 1 and 480 or cardinality(p_anc) > 13 or current_setting('transaction_isolation') <> 'read committed' then
@@ -44,7 +44,7 @@ begin
     outcome := case when found then 'refreshed' else 'other' end;
     return;
   end if;
-  -- Nobody has it: the session lock, the gates, and a second look.
+  -- Nobody has this very file: the session lock, the gates, and a look at it, its directories and globs.
   perform pg_advisory_xact_lock_shared(hashtextextended('coord.lock.session', p_session));
   perform case when a.n = cardinality(p_anc) and p_mode = 'exclusive'
       then pg_advisory_xact_lock(hashtextextended(a.a, p_project * 1000003 + p_space))::text
