@@ -90,9 +90,9 @@ func run(s string, emit func(string)) {
 		whole(s, emit)
 		return
 	}
+	s = withoutLines(s)
 	words := strings.FieldsFunc(s, func(r rune) bool { return !wordRune(r) })
 	if len(words) > 1 {
-		s = withoutLines(s)
 		whole(s, emit)
 		if base := strings.LastIndexAny(s, `/\`); base >= 0 && strings.ContainsAny(s[base:], ".-") {
 			whole(s[base+1:], emit)
