@@ -185,6 +185,20 @@ type holding struct {
 	token int64
 }
 
+// raceCall is a file, now and then a directory, a glob or three files.
+func raceCall(r *rand.Rand) client.AcquireLock {
+	file := func() string { return "d/" + strconv.Itoa(r.IntN(6)) + "/f" + strconv.Itoa(r.IntN(3)) }
+	switch r.IntN(20) {
+	case 0:
+		return client.AcquireLock{FilePath: "d/" + strconv.Itoa(r.IntN(6)) + "/"}
+	case 1:
+		return client.AcquireLock{FilePath: "d/*/f" + strconv.Itoa(r.IntN(3))}
+	case 2:
+		return client.AcquireLock{FilePaths: []string{file(), "d/0/f1", file()}}
+	}
+	return client.AcquireLock{FilePath: file()}
+}
+
 // race runs clients for a while; some of them, dieEvery th, leave their lock to its expiry. It returns how many calls
 // were granted and refused.
 func race(l *lockers, clients int, long time.Duration, dieEvery int) (granted, refused int64) {
@@ -198,16 +212,7 @@ func race(l *lockers, clients int, long time.Duration, dieEvery int) (granted, r
 		wg.Go(func() {
 			r := rand.New(rand.NewPCG(uint64(id), 42))
 			for n := 0; time.Now().Before(end) && !l.t.Failed(); n++ {
-				path := "d/" + strconv.Itoa(r.IntN(6)) + "/f" + strconv.Itoa(r.IntN(3))
-				in := client.AcquireLock{FilePath: path}
-				switch r.IntN(20) {
-				case 0:
-					in.FilePath = "d/" + strconv.Itoa(r.IntN(6)) + "/"
-				case 1:
-					in.FilePath = "d/*/f" + strconv.Itoa(r.IntN(3))
-				case 2:
-					in = client.AcquireLock{FilePaths: []string{path, "d/0/f1", "d/1/f" + strconv.Itoa(r.IntN(3))}}
-				}
+				in := raceCall(r)
 				res := l.acquire(c, in)
 				if !res.Success {
 					nRefused.Add(1)

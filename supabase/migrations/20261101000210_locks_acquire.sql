@@ -209,7 +209,7 @@ begin
     || array(select b.mine || ' except ' || string_agg(distinct b.theirs, ', ')
       from (select distinct k.pfx || k.path p, k.base, k.space from unnest(p_keys) k where k.kind <> 'l') k
       join lateral (select x.* from unnest(p_blockers) x where x.mine = k.p limit 5) b on true
-      group by b.mine, k.base having bool_and(b.base <> k.base and coord.lock_under(b.base, k.base)) limit 5);
+      group by b.mine, k.base having bool_and(not coord.lock_under(k.base, b.base) or b.key not in (b.base, b.base || '/', './')) limit 5);
   return jsonb_strip_nulls(jsonb_build_object('success', false, 'action', 'blocked', 'reason', 'locked_by_other',
     'file_path', p_keys[1].pfx || p_keys[1].path, 'locked_by', v_b.agent_id, 'lock_reason', v_b.reason,
     'expires_at', case when v_b.wait_id is null then coord.ts(v_b.until) end,
