@@ -32,7 +32,7 @@ type Document struct {
 type Entry struct {
 	Terms    []int64  // distinct Hash64 of every term, ascending
 	Sig      []byte   // (hash32, counts)*
-	Words    []string // plain terms worth repairing to, for the vocabulary
+	Words    []string // plain words worth repairing to, unstemmed, for the vocabulary
 	LenTitle int      // tokens
 	LenBody  int
 }
@@ -72,15 +72,15 @@ func PathTerm(path string) string { return "=" + strings.ToLower(path) }
 // Index makes the entry of a document of a project.
 func Index(project int64, d Document) Entry {
 	b := builder{project: project, at: map[string]int{}}
-	Terms(d.Title, func(t string) { b.e.LenTitle++; b.add(t, 1, 0) })
-	body := func(t string) { b.e.LenBody++; b.add(t, 0, 1) }
-	Terms(d.Body, body)
+	termsOf(d.Title, func(t, word string) { b.e.LenTitle++; b.add(t, word, 1, 0) })
+	body := func(t, word string) { b.e.LenBody++; b.add(t, word, 0, 1) }
+	termsOf(d.Body, body)
 	for _, tag := range d.Tags {
-		Terms(tag, body)
+		termsOf(tag, body)
 		b.mark(TagTerm(tag))
 	}
 	if d.Path != "" {
-		Terms(d.Path, body)
+		termsOf(d.Path, body)
 		b.mark(PathTerm(d.Path))
 	}
 	if d.Agent != "" {
@@ -103,7 +103,7 @@ type builder struct {
 	e       Entry
 }
 
-func (b *builder) add(term string, title, body int) {
+func (b *builder) add(term, word string, title, body int) {
 	i, ok := b.at[term]
 	if !ok {
 		if len(b.terms) >= maxTerms {
@@ -113,8 +113,8 @@ func (b *builder) add(term string, title, body int) {
 		b.at[term] = i
 		b.terms = append(b.terms, term)
 		b.counts = append(b.counts, [2]int{})
-		if repairable(term) && len(b.e.Words) < maxWords {
-			b.e.Words = append(b.e.Words, term)
+		if repairable(word) && len(b.e.Words) < maxWords {
+			b.e.Words = append(b.e.Words, word)
 		}
 	}
 	b.counts[i][0] = min(maxTF, b.counts[i][0]+title)
@@ -145,14 +145,14 @@ func (b *builder) finish() Entry {
 	return b.e
 }
 
-// repairable reports whether a term may stand in for a misspelt one: a plain word of at least five letters. Error codes,
+// repairable reports whether a word may stand in for a misspelt one: a plain one of at least five letters. Error codes,
 // hashes and versions never: the nearest one is another one.
-func repairable(term string) bool {
-	if len(term) < 5 {
+func repairable(word string) bool {
+	if len(word) < 5 {
 		return false
 	}
-	for i := range len(term) {
-		if term[i] < 'a' || term[i] > 'z' {
+	for i := range len(word) {
+		if word[i] < 'a' || word[i] > 'z' {
 			return false
 		}
 	}

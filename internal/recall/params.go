@@ -11,6 +11,7 @@ type Params struct {
 	MaxShare   float64 // of the project's memories: terms in more are scored but never searched for
 	Pairs      int     // conjunctions of common terms asked for
 	Newest     int     // memories scored when only such terms are left
+	LeastN     float64 // memories assumed at least when rarity is judged: among three memories every word is rare
 	QueryTerms int     // distinct terms of a query, the rarest are kept
 
 	// BM25F. B near 1 punishes length; dialogue would want less on bodies, code wants this.
@@ -42,7 +43,7 @@ type Params struct {
 func Default() Params {
 	return Params{
 		Version: 1,
-		Small:   1000, Candidates: 5000, MaxShare: .10, Pairs: 6, Newest: 3000, QueryTerms: 48,
+		Small:   1000, Candidates: 5000, MaxShare: .10, Pairs: 6, Newest: 3000, LeastN: 300, QueryTerms: 48,
 		K1: 1.8, TitleWeight: 4, TitleB: .5, BodyB: .75,
 		ContextTop: 50, Radius: 6, Window: .8, Prev: .3, Next: .2, Prev2: .3, Next2: .2, Imported: .25,
 		Stale: .4, Recency: .06, HalfLife: 14, SkillSpread: .4, TagBoost: .15, PathBoost: .2, Duplicate: .7, Repaired: .7,

@@ -238,8 +238,8 @@ func (c *compiled) repair(ctx context.Context, src Source) error {
 	for _, t := range c.terms {
 		if t.kind == textTerm && t.df == 0 {
 			c.unknown = append(c.unknown, t.text)
-			if repairable(t.text) && len(words) < 3 {
-				words = append(words, t.text)
+			if repairable(t.word) && len(words) < 3 {
+				words = append(words, t.word)
 			}
 		}
 	}
@@ -252,9 +252,14 @@ func (c *compiled) repair(ctx context.Context, src Source) error {
 	}
 	var extra []term
 	for _, w := range words {
-		for _, like := range found[w] {
-			h := Hash64(c.Project, like.Word)
-			extra = append(extra, term{text: like.Word, hash: h, h32: hash32(h), weight: c.p.Repaired * like.Score})
+		for i, like := range found[w] {
+			termsOf(like.Word, func(text, word string) {
+				h := Hash64(c.Project, text)
+				extra = append(extra, term{text: text, word: word, hash: h, h32: hash32(h), weight: c.p.Repaired * like.Score, spare: i > 0})
+			})
+		}
+		if len(found[w]) > 0 { // the misspelt word itself asks for nothing any more
+			c.terms = slices.DeleteFunc(c.terms, func(t term) bool { return t.word == w })
 		}
 	}
 	return c.admit(ctx, src, extra)

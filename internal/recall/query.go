@@ -23,12 +23,14 @@ type Query struct {
 // term is one term of a query.
 type term struct {
 	text   string
+	word   string // the plain word it was made from
 	hash   int64
 	h32    uint32
 	weight float64 // 0: an attribute, which finds but does not score by itself
 	df     int64
 	idf    float64
 	kind   termKind
+	spare  bool // a further stand-in for a misspelt word: it scores, but is not part of what was asked
 }
 
 type termKind uint8
@@ -61,7 +63,7 @@ type compiled struct {
 func compile(q Query, p Params) *compiled {
 	c := &compiled{Query: q, p: p, past: asksPast(q.Text)}
 	at := map[string]int{}
-	add := func(text string, weight float64, kind termKind) {
+	add := func(text, word string, weight float64, kind termKind) {
 		if i, ok := at[text]; ok {
 			if kind == textTerm && c.terms[i].kind == textTerm { // said again: a little more important
 				c.terms[i].weight = min(2, c.terms[i].weight+.25)
@@ -70,21 +72,21 @@ func compile(q Query, p Params) *compiled {
 		}
 		at[text] = len(c.terms)
 		h := Hash64(q.Project, text)
-		c.terms = append(c.terms, term{text: text, hash: h, h32: hash32(h), weight: weight, kind: kind})
+		c.terms = append(c.terms, term{text: text, word: word, hash: h, h32: hash32(h), weight: weight, kind: kind})
 	}
 	for _, t := range q.Paths {
-		add(PathTerm(t), 0, pathTerm)
+		add(PathTerm(t), "", 0, pathTerm)
 	}
 	for _, t := range q.Tags {
-		add(TagTerm(t), 0, tagTerm)
+		add(TagTerm(t), "", 0, tagTerm)
 	}
 	for _, t := range q.Need {
-		add(t, 0, needTerm)
+		add(t, "", 0, needTerm)
 		c.need = append(c.need, Hash64(q.Project, t))
 	}
-	Terms(q.Text, func(t string) {
+	termsOf(q.Text, func(t, word string) {
 		if len(c.terms) < 8*p.QueryTerms {
-			add(t, 1, textTerm)
+			add(t, word, 1, textTerm)
 		}
 	})
 	return c
@@ -112,7 +114,7 @@ func (c *compiled) learn(s Stats) {
 func (c *compiled) weigh() {
 	c.scored = c.scored[:0]
 	for i := range c.terms {
-		c.terms[i].idf = idf(c.n, float64(c.terms[i].df))
+		c.terms[i].idf = idf(max(c.n, c.p.LeastN), float64(c.terms[i].df))
 	}
 	slices.SortStableFunc(c.terms, func(a, b term) int {
 		return cmp.Or(cmp.Compare(b2i(a.kind == textTerm), b2i(b.kind == textTerm)), cmp.Compare(b.weight*b.idf, a.weight*a.idf))
@@ -124,7 +126,9 @@ func (c *compiled) weigh() {
 			if len(info) >= c.p.QueryTerms {
 				continue
 			}
-			info = append(info, information(t))
+			if !t.spare {
+				info = append(info, information(t))
+			}
 		}
 		kept = append(kept, t)
 	}
@@ -138,7 +142,7 @@ func (c *compiled) weigh() {
 	}
 	c.best = 0
 	for i, n := 0, 0; i < len(c.terms) && n < c.p.CoverTerms; i++ {
-		if t := c.terms[i]; t.kind == textTerm {
+		if t := c.terms[i]; t.kind == textTerm && !t.spare {
 			c.best += t.weight * t.idf
 			n++
 		}

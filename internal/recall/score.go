@@ -91,7 +91,7 @@ func (s *scorer) coverage(seen bits) float64 {
 	}
 	sum := 0.
 	for i, t := range s.c.terms {
-		if t.kind == textTerm && seen.has(i) {
+		if t.kind == textTerm && !t.spare && seen.has(i) {
 			sum += s.info[i]
 		}
 	}

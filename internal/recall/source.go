@@ -11,7 +11,7 @@ type Source interface {
 	Candidates(ctx context.Context, p Pick) ([]Doc, error)
 	// Windows returns the memories of every span, in any order.
 	Windows(ctx context.Context, spans []Span) ([]Doc, error)
-	// Similar returns for each word the known words most like it, the best two; nil when that is not to be had.
+	// Similar returns for each word, unstemmed, the known words most like it, the best two; nil when that is not to be had.
 	Similar(ctx context.Context, words []string) (map[string][]Similar, error)
 }
 

@@ -23,8 +23,13 @@ const (
 //
 // A compound is split at case changes, between letters and digits, and at _ . / : - and similar; both forms are emitted.
 // Hashes and uuids are only kept whole: their pieces mean nothing. Stop words (the list of Postgres' english
-// configuration) and single characters are dropped. Runs of Han, Hiragana, Katakana and Hangul become overlapping pairs.
+// configuration) and single characters are dropped, but for a figure that stands alone. Runs of Han, Hiragana, Katakana and Hangul become overlapping pairs.
 func Terms(text string, emit func(term string)) {
+	termsOf(text, func(term, _ string) { emit(term) })
+}
+
+// termsOf is Terms with the word that each plain term was made from, lower case; empty for the other terms.
+func termsOf(text string, emit func(term, word string)) {
 	for start := 0; start < len(text); {
 		r, size := utf8.DecodeRuneInString(text[start:])
 		if !wordRune(r) {
@@ -74,7 +79,7 @@ func joint(s string) int {
 }
 
 // run emits the terms of one maximal run of words and joints.
-func run(s string, emit func(string)) {
+func run(s string, emit func(term, word string)) {
 	if len(s) > 4*maxWhole {
 		s = s[:4*maxWhole] // a blob; its beginning is as good as any of it
 	}
@@ -98,6 +103,10 @@ func run(s string, emit func(string)) {
 			whole(s[base+1:], emit)
 		}
 	}
+	if len(s) == 1 && s[0] >= '0' && s[0] <= '9' {
+		emit(s, "") // step 3, phase 2: alone a figure means something
+		return
+	}
 	for _, w := range words {
 		word(w, len(words) > 1, emit)
 	}
@@ -115,7 +124,7 @@ func withoutLines(s string) string {
 }
 
 // word emits the terms of one identifier or plain word.
-func word(s string, inside bool, emit func(string)) {
+func word(s string, inside bool, emit func(term, word string)) {
 	if !isASCII(s) {
 		foreign(s, emit)
 		return
@@ -183,7 +192,7 @@ func partEnd(s string, from int) int {
 }
 
 // plain emits the stem of one part.
-func plain(s string, emit func(string)) {
+func plain(s string, emit func(term, word string)) {
 	if len(s) < 2 || len(s) > maxWord {
 		return
 	}
@@ -191,19 +200,20 @@ func plain(s string, emit func(string)) {
 	if stopWords[s] {
 		return
 	}
+	term := s
 	if s[0] >= 'a' {
-		s = english.Stem(s, true)
+		term = english.Stem(s, true)
 	}
-	emit(s)
+	emit(term, s)
 }
 
 // foreign emits the terms of a word with letters beyond ASCII.
-func foreign(s string, emit func(string)) {
+func foreign(s string, emit func(term, word string)) {
 	var prev rune
 	rest := strings.Map(func(r rune) rune {
 		if unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul) {
 			if prev != 0 {
-				emit(string([]rune{prev, r}))
+				emit(string([]rune{prev, r}), "")
 			}
 			prev = r
 			return ' '
@@ -215,15 +225,15 @@ func foreign(s string, emit func(string)) {
 		if isASCII(w) {
 			word(w, true, emit)
 		} else if w = strings.ToLower(strings.Trim(w, "_")); len(w) > 1 && len(w) <= maxWord {
-			emit(w)
+			emit(w, "")
 		}
 	}
 }
 
 // whole emits a compound token.
-func whole(s string, emit func(string)) {
+func whole(s string, emit func(term, word string)) {
 	if len(s) > 1 && len(s) <= maxWhole {
-		emit("=" + strings.ToLower(s))
+		emit("="+strings.ToLower(s), "")
 	}
 }
 

@@ -46,6 +46,7 @@ func TestTerms(t *testing.T) {
 		"2026-01-02":                              "=2026-01-02 2026 01 02",
 		"deadbeef facade":                         "deadbeef facad",
 		"x":                                       "",
+		"step 3 of 12":                            "step 3 12",
 	} {
 		if got := terms(text); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
