@@ -23,6 +23,8 @@ type Store struct {
 	waker  Waker
 	claims claimCache
 	minds  minds
+	takes  *batcher[oneKey, fastRow]
+	frees  *batcher[oneKey, bool]
 }
 
 // Waker is told, after a change committed, which topics have news (see internal/dispatch). A topic may repeat: each
@@ -34,7 +36,9 @@ func (s *Store) WakeTo(w Waker) { s.waker = w }
 
 // New returns a store over pool, which it does not own.
 func New(pool *pgxpool.Pool) *Store {
-	return &Store{pool: pool, cache: newIdentCache()}
+	s := &Store{pool: pool, cache: newIdentCache()}
+	s.takes, s.frees = newTakes(s), newFrees(s)
+	return s
 }
 
 // Open connects a pool with the settings every process uses. maxConns ≤ 0 takes 12. Port 6543 (a transaction pooler)

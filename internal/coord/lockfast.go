@@ -3,7 +3,6 @@ package coord
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"math"
 	"strconv"
 	"time"
@@ -64,16 +63,10 @@ func (s *Store) acquireOne(ctx context.Context, c ident.Caller, f fast, in clien
 		return LockAttempt{}, false, nil
 	}
 	mode := cmp.Or(in.Mode, "exclusive")
-	rows, err := list[fastRow](ctx, s, `select * from coord.acquire_lock($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, nullif($13, ''))`,
-		c.ProjectID, c.SessionID, c.By, f.space.ID, f.key.Key, anc, f.key.Path, f.shown, f.space.Name, in.Branch, mode,
-		cmp.Or(in.TTLMinutes, defaultTTL), in.Reason)
+	r, err := s.take(ctx, oneKey{c: c, f: f, anc: anc, branch: in.Branch, mode: mode, ttl: cmp.Or(in.TTLMinutes, defaultTTL), reason: in.Reason})
 	if err != nil {
 		return LockAttempt{}, false, err
 	}
-	if len(rows) != 1 {
-		return LockAttempt{}, false, fmt.Errorf("coord.acquire_lock answered %d rows", len(rows))
-	}
-	r := rows[0]
 	switch r.Outcome {
 	case "acquired", "refreshed":
 		t := LockAttempt{Result: client.LockResult{
@@ -124,7 +117,6 @@ func (s *Store) releaseOne(ctx context.Context, c ident.Caller, f fast) (_ clien
 	if len(anc) > fastDepth {
 		return client.ReleaseResult{}, false, nil
 	}
-	done, err = one[bool](ctx, s, `select coord.release_lock($1, $2, $3, $4, $5, $6, $7)`,
-		c.ProjectID, c.SessionID, c.By, f.space.ID, f.key.Key, anc, f.shown)
+	done, err = s.free(ctx, oneKey{c: c, f: f, anc: anc})
 	return client.ReleaseResult{Success: true, Action: "released", Released: true, FilePath: f.shown, Count: 1}, done, err
 }

@@ -1,0 +1,137 @@
+package coord
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/agent-coordinator/agent-coordinator/client"
+	"github.com/agent-coordinator/agent-coordinator/internal/fault"
+	"github.com/agent-coordinator/agent-coordinator/internal/ident"
+)
+
+// oneKey is a call of the short path, with what coord.acquire_lock and coord.release_lock are told.
+type oneKey struct {
+	c      ident.Caller
+	f      fast
+	anc    []string
+	branch string
+	mode   string
+	ttl    int
+	reason string
+}
+
+const (
+	locksAlone   = 3 // calls of the short path that go alone at a time
+	locksBatches = 2 // statements for several at a time
+)
+
+func newTakes(s *Store) *batcher[oneKey, fastRow] {
+	return &batcher[oneKey, fastRow]{direct: locksAlone, workers: locksBatches, alone: s.takeAlone, many: s.takeMany, undo: s.giveBack}
+}
+
+func newFrees(s *Store) *batcher[oneKey, bool] {
+	return &batcher[oneKey, bool]{direct: locksAlone, workers: locksBatches, alone: s.freeAlone, many: s.freeMany}
+}
+
+// take asks for one key, together with others when many ask at once. Calls in a transaction go alone, and so do those
+// for shared locks, of which one session may ask for the same twice at a time.
+func (s *Store) take(ctx context.Context, k oneKey) (fastRow, error) {
+	if _, inTx := ctx.Value(txKey{}).(*unit); inTx || k.mode != "exclusive" {
+		return s.takeAlone(ctx, k)
+	}
+	return s.takes.do(ctx, k)
+}
+
+// free is take's counterpart.
+func (s *Store) free(ctx context.Context, k oneKey) (bool, error) {
+	if _, inTx := ctx.Value(txKey{}).(*unit); inTx {
+		return s.freeAlone(ctx, k)
+	}
+	return s.frees.do(ctx, k)
+}
+
+// giveBack undoes a grant whose caller left while it was made for several.
+func (s *Store) giveBack(ctx context.Context, k oneKey, r fastRow) {
+	if r.Outcome == "acquired" && r.Token != nil && k.c.RequestKey == "" {
+		_ = s.UndoLock(ctx, k.c, *r.Token) // else it ends with its time
+	}
+}
+
+func (s *Store) takeAlone(ctx context.Context, k oneKey) (fastRow, error) {
+	rows, err := list[fastRow](ctx, s, `select * from coord.acquire_lock($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, nullif($13, ''))`,
+		k.c.ProjectID, k.c.SessionID, k.c.By, k.f.space.ID, k.f.key.Key, k.anc, k.f.key.Path, k.f.shown, k.f.space.Name, k.branch, k.mode, k.ttl, k.reason)
+	if err != nil {
+		return fastRow{}, err
+	}
+	if len(rows) != 1 {
+		return fastRow{}, fault.New(client.CodeInternal, "coord.acquire_lock answered no row", "", "report it")
+	}
+	return rows[0], nil
+}
+
+func (s *Store) freeAlone(ctx context.Context, k oneKey) (bool, error) {
+	return one[bool](ctx, s, `select coord.release_lock($1, $2, $3, $4, $5, $6, $7)`,
+		k.c.ProjectID, k.c.SessionID, k.c.By, k.f.space.ID, k.f.key.Key, k.anc, k.f.shown)
+}
+
+func (s *Store) takeMany(ctx context.Context, all []oneKey) ([]fastRow, error) {
+	return inOrder(all, fastRow{Outcome: "other"}, func(some []oneKey) ([]fastRow, error) {
+		a := columnsOf(some)
+		return list[fastRow](ctx, s, `select * from coord.acquire_lock_many($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
+			a.project, a.session, a.by, a.space, a.key, a.anc, a.path, a.shown, a.repo, a.branch, a.ttl, a.reason)
+	})
+}
+
+func (s *Store) freeMany(ctx context.Context, all []oneKey) ([]bool, error) {
+	return inOrder(all, false, func(some []oneKey) ([]bool, error) {
+		a := columnsOf(some)
+		return one[[]bool](ctx, s, `select coord.release_lock_many($1, $2, $3, $4, $5, $6, $7)`,
+			a.project, a.session, a.by, a.space, a.key, a.anc, a.shown)
+	})
+}
+
+// inOrder asks for the calls ordered by session and at most one of each, as coord.acquire_lock_many wants them, and
+// puts the answers back into the order of the calls. Those left out get other.
+func inOrder[T any](all []oneKey, other T, ask func([]oneKey) ([]T, error)) ([]T, error) {
+	at := make([]int, len(all))
+	for i := range at {
+		at[i] = i
+	}
+	slices.SortStableFunc(at, func(a, b int) int { return cmp.Compare(all[a].c.SessionID, all[b].c.SessionID) })
+	at = slices.CompactFunc(at, func(a, b int) bool { return all[a].c.SessionID == all[b].c.SessionID })
+	some := make([]oneKey, len(at))
+	for i, from := range at {
+		some[i] = all[from]
+	}
+	got, err := ask(some)
+	if err != nil || len(got) != len(some) {
+		return nil, err
+	}
+	out := make([]T, len(all))
+	for i := range out {
+		out[i] = other
+	}
+	for i, to := range at {
+		out[to] = got[i]
+	}
+	return out, nil
+}
+
+// oneKeyColumns are calls in the columns that the functions for several take.
+type oneKeyColumns struct {
+	project, session, space                               []int64
+	by, key, anc, path, shown, repo, branch, mode, reason []string
+	ttl                                                   []int32
+}
+
+func columnsOf(keys []oneKey) (a oneKeyColumns) {
+	for _, k := range keys {
+		a.project, a.session, a.space = append(a.project, k.c.ProjectID), append(a.session, k.c.SessionID), append(a.space, k.f.space.ID)
+		a.by, a.key, a.anc = append(a.by, k.c.By), append(a.key, k.f.key.Key), append(a.anc, strings.Join(k.anc, "\n"))
+		a.path, a.shown, a.repo = append(a.path, k.f.key.Path), append(a.shown, k.f.shown), append(a.repo, k.f.space.Name)
+		a.branch, a.reason, a.ttl = append(a.branch, k.branch), append(a.reason, k.reason), append(a.ttl, int32(k.ttl))
+	}
+	return a
+}
