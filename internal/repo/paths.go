@@ -37,7 +37,7 @@ func NewPaths(r Repo, dir string) (*Paths, error) {
 // Relative returns path relative to the root of its working tree, with slashes. path may be absolute, relative to the
 // working directory, or relative to the root (agents write all three): a relative one is taken from the directory
 // unless it, or the folder it would lie in, exists only under the root. Files need not exist. Symlinks are resolved,
-// except in a glob's part with wildcards. Logical keys (db:slot) and paths of named repositories (@name//x) come back
+// except in a glob's part with wildcards. A folder that exists gets its trailing slash. Logical keys (db:slot) and paths of named repositories (@name//x) come back
 // as they are. A path in another worktree of the same repository counts as the same file.
 //
 // Error: *OutsideError.
@@ -59,8 +59,8 @@ func (p *Paths) Relative(ctx context.Context, path string) (string, error) {
 		rel = pattern
 	case pattern != "":
 		rel += "/" + pattern
-	case strings.HasSuffix(plain, "/") && rel != ".":
-		rel += "/"
+	case rel != "." && (strings.HasSuffix(plain, "/") || isDir(filepath.Join(root, filepath.FromSlash(rel)))):
+		rel += "/" // a folder means all that lies in it, however it was written
 	}
 	if lockpath.IsLogical(rel) {
 		rel = "./" + rel

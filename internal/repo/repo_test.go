@@ -296,6 +296,9 @@ func TestRelative(t *testing.T) {
 		{"", "./src//a.go", "src/a.go"},
 		{"", root + "/src/a.go", "src/a.go"},
 		{"", root + "/src/", "src/"},
+		{"", "src", "src/"}, // a folder is everything in it
+		{"", "alias", "src/"},
+		{"web", "src", "web/src/"},
 		{"", root, "."},
 		{"", "new/dir/file.go", "new/dir/file.go"},
 		{"", "alias/a.go", "src/a.go"},
