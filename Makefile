@@ -16,9 +16,11 @@ TEST_FLAGS  ?= -timeout 9m
 help: ## list the targets
 	@grep -hE '^[a-z0-9/-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
 
-build: ## build every command into bin/
+build: ## build every command into bin/, the executors into bin/executors/
 	@mkdir -p bin
 	go build $(BUILD_FLAGS) -ldflags '$(LDFLAGS)' -o bin/ $(addprefix ./cmd/,$(COMMANDS))
+	go build $(BUILD_FLAGS) -ldflags '$(LDFLAGS)' -o bin/executors/test-executor/ao-test-exec ./executors/test-executor
+	@rm -rf bin/profiles && cp -R executors/profiles bin/profiles
 
 up: build ## build, then start everything (embedded Postgres, API) and print how to connect; Ctrl-C stops
 	@exec bin/coordctl up

@@ -92,6 +92,34 @@ func (r Remote) URL() string {
 	return strings.TrimRight(first(r.CoordinationURL, r.CoordinatorURL), "/")
 }
 
+// Runner configures the agent runner; its flags win.
+type Runner struct {
+	APIURL        string        `env:"AGENT_ORCHESTRATOR_API_URL" example:"http://localhost:8765" doc:"coordinator of the agent runner; default: COORDINATION_API_URL, else port 8765 of this machine"`
+	ExecutorPath  string        `env:"AGENT_EXECUTOR_PATH" example:"executors/test-executor/ao-test-exec" doc:"executor to run, absolute or relative to AGENT_RUNNER_DIR; default: claude-code"`
+	Dir           string        `env:"AGENT_RUNNER_DIR" doc:"folder with executors/<name>/ao-*-exec and profiles/<name>.json; default: the one of the agent-runner program"`
+	PollTimeout   int           `env:"POLL_TIMEOUT" envDefault:"30" doc:"seconds that a poll for work may be held by the coordinator"`
+	HeartbeatSecs int           `env:"HEARTBEAT_INTERVAL" example:"60" doc:"seconds between the runner's signs of life; default: what the coordinator says"`
+	ProjectDir    string        `env:"PROJECT_DIR" doc:"folder in which runs work that name none; default: the current one"`
+	Tags          string        `env:"RUNNER_TAGS" example:"python,docker" doc:"comma-separated tags of the runner"`
+	MaxRuns       int           `env:"RUNNER_MAX_RUNS" envDefault:"32" doc:"most runs at once; -1: no limit. A parent that waits for its child counts too"`
+	RunTimeout    time.Duration `env:"RUNNER_RUN_TIMEOUT" example:"2h" doc:"a run that takes longer is ended and reported failed; default: no limit"`
+	Drain         time.Duration `env:"RUNNER_DRAIN_TIMEOUT" example:"1m" doc:"how long a shutdown waits for runs to end by themselves before it ends them; default: not at all"`
+}
+
+// TagList is Tags split at commas, without blanks and empty entries.
+func (r Runner) TagList() []string { return split(r.Tags) }
+
+// AgentRunner is the configuration of cmd/agent-runner.
+type AgentRunner struct {
+	Runner
+	Remote
+	Agent
+	Embedded
+}
+
+// URL is the coordinator's address, empty when none is set.
+func (r AgentRunner) URL() string { return strings.TrimRight(first(r.APIURL, r.Remote.URL()), "/") }
+
 // API is the configuration of cmd/api.
 type API struct {
 	Database

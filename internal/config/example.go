@@ -16,6 +16,7 @@ var parts = []struct {
 	{"The API server", HTTP{}},
 	{"The gateway", Gateway{}},
 	{"Clients of the API: the MCP server, coordctl, hooks", Remote{}},
+	{"The agent runner", Runner{}},
 	{"Who a local process acts for", Agent{}},
 	{"What MCP clients see", Tools{}},
 	{"Logs", Logging{}},
