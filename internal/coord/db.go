@@ -4,6 +4,7 @@
 package coord
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -146,15 +147,23 @@ func act[T any](ctx context.Context, s *Store, sql string, args ...any) (T, erro
 	if err != nil || raw == nil {
 		return out, err
 	}
+	if err := json.Unmarshal(raw, &out); err != nil {
+		return out, fmt.Errorf("decode reply of %.40q: %w", sql, err)
+	}
+	if !bytes.Contains(raw, wakeMember) { // most changes wake nobody: one reading is enough
+		return out, nil
+	}
 	var news struct {
 		Wake []string `json:"wake"`
 	}
-	if err := errors.Join(json.Unmarshal(raw, &out), json.Unmarshal(raw, &news)); err != nil {
+	if err := json.Unmarshal(raw, &news); err != nil {
 		return out, fmt.Errorf("decode reply of %.40q: %w", sql, err)
 	}
 	s.wake(ctx, news.Wake)
 	return out, nil
 }
+
+var wakeMember = []byte(`"wake"`)
 
 // one runs a query that answers exactly one column of exactly one row. The row is only trusted once the statement
 // ended: a function's row arrives before its commit.
