@@ -249,7 +249,8 @@ func (b *bench) kept(ctx context.Context, q string) (float64, error) {
 	if err != nil || len(want.Hits) == 0 {
 		return 1, err
 	}
-	least := want.Hits[len(want.Hits)-1].Relevance - 1e-6
+	// The stores of earlier rounds are in the database alone, so that the two differ a little in how rare a word is.
+	least := want.Hits[len(want.Hits)-1].Relevance * .995
 	n := 0
 	for _, h := range got.Hits {
 		if h.Relevance >= least {

@@ -18,6 +18,7 @@ import (
 	"github.com/agent-coordinator/agent-coordinator/internal/embedpg"
 	"github.com/agent-coordinator/agent-coordinator/internal/fault"
 	"github.com/agent-coordinator/agent-coordinator/internal/ident"
+	"github.com/agent-coordinator/agent-coordinator/internal/llm"
 	"github.com/agent-coordinator/agent-coordinator/internal/local"
 	"github.com/agent-coordinator/agent-coordinator/internal/loop"
 	"github.com/agent-coordinator/agent-coordinator/internal/mcpapi"
@@ -198,6 +199,9 @@ func (b *backend) open(ctx context.Context) (*live, error) {
 	l.calls.equip(coord.New(l.calls.pool), l.hub, b.log)
 	// A hub of its own: operations register their re-checks with the one they are given, once.
 	l.reads.equip(coord.New(l.reads.pool), dispatch.New(l.hub.Wake), b.log)
+	if b.cfg.LLMURL != "" {
+		l.calls.store.SummariseWith(llm.New(b.cfg.LLMURL, b.cfg.LLMKey, b.cfg.LLMModel))
+	}
 	if err := l.calls.store.Ping(ctx); err != nil {
 		l.close()
 		return nil, err

@@ -25,6 +25,7 @@ import (
 	"github.com/agent-coordinator/agent-coordinator/internal/dispatch"
 	"github.com/agent-coordinator/agent-coordinator/internal/httpapi"
 	"github.com/agent-coordinator/agent-coordinator/internal/ident"
+	"github.com/agent-coordinator/agent-coordinator/internal/llm"
 	"github.com/agent-coordinator/agent-coordinator/internal/mcpapi"
 	"github.com/agent-coordinator/agent-coordinator/internal/migrate"
 	"github.com/agent-coordinator/agent-coordinator/internal/obs"
@@ -111,6 +112,9 @@ func assemble(cfg Config, pool *pgxpool.Pool, static *httpapi.Keys) *server {
 	s.news = pgnotify.New(pgnotify.Config{Pool: pool, ListenDSN: listenURL(cfg.Database), Log: cfg.Log})
 	s.hub = dispatch.New(s.news.Send)
 	s.store.WakeTo(s.hub)
+	if cfg.LLMURL != "" {
+		s.store.SummariseWith(llm.New(cfg.LLMURL, cfg.LLMKey, cfg.LLMModel))
+	}
 	watchPool(s.metrics, pool)
 	s.metrics.Counter("coord_notify_reconnects_total", "Times the notification listener lost its connection or got none.", func() float64 { return float64(s.news.Stats().Reconnects) })
 	s.metrics.Counter("coord_notify_sent_total", "Notifications sent to other processes.", func() float64 { return float64(s.news.Stats().Sent) })

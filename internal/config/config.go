@@ -120,6 +120,14 @@ type AgentRunner struct {
 // URL is the coordinator's address, empty when none is set.
 func (r AgentRunner) URL() string { return strings.TrimRight(first(r.APIURL, r.Remote.URL()), "/") }
 
+// Model is an OpenAI-compatible endpoint that may shorten working memories. Without it, and when it fails, they are
+// shortened by what is built in.
+type Model struct {
+	LLMURL   string `env:"COORD_LLM_URL" example:"https://api.openai.com/v1" doc:"OpenAI-compatible endpoint that shortens older items of working memories; empty: they are shortened without a model"`
+	LLMKey   string `env:"COORD_LLM_KEY" doc:"its key"`
+	LLMModel string `env:"COORD_LLM_MODEL" example:"gpt-4.1-mini" doc:"model to ask for"`
+}
+
 // API is the configuration of cmd/api.
 type API struct {
 	Database
@@ -127,6 +135,7 @@ type API struct {
 	Tools
 	Embedded
 	Logging
+	Model
 }
 
 // MCP is the configuration of cmd/mcp-server.
@@ -137,6 +146,7 @@ type MCP struct {
 	Tools
 	Embedded
 	Logging
+	Model
 }
 
 // Gateway is the configuration of the gateway's door; it also has Database and Logging.

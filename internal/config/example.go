@@ -19,6 +19,7 @@ var parts = []struct {
 	{"The agent runner", Runner{}},
 	{"Who a local process acts for", Agent{}},
 	{"What MCP clients see", Tools{}},
+	{"A language model (optional)", Model{}},
 	{"Logs", Logging{}},
 }
 

@@ -47,6 +47,6 @@ func Default() Params {
 		K1: 1.8, TitleWeight: 4, TitleB: .5, BodyB: .75,
 		ContextTop: 50, Radius: 6, Window: .8, Prev: .3, Next: .2, Prev2: .3, Next2: .2, Imported: .25,
 		Stale: .4, Recency: .06, HalfLife: 14, SkillSpread: .4, TagBoost: .15, PathBoost: .2, Duplicate: .7, Repaired: .7,
-		AbsentBelow: .33, UnsureBelow: .45, CoverTerms: 12,
+		AbsentBelow: .3, UnsureBelow: .45, CoverTerms: 12,
 	}
 }
