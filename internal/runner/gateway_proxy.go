@@ -2,6 +2,7 @@ package runner
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -245,8 +246,8 @@ func (r *Runner) passThrough() http.Handler {
 	}
 }
 
-// agentID is whom a job acts for in the coordination tools: every session is an agent of its own.
-func agentID(j *job) string { return j.SessionID }
+// agentID is whom a job acts for in the coordination tools: its agent, else the session itself.
+func agentID(j *job) string { return cmp.Or(j.AgentName, j.SessionID) }
 
 func refuse(w http.ResponseWriter, status int, detail string) {
 	w.Header().Set("Content-Type", "application/json")
