@@ -17,6 +17,7 @@ const (
 	uriLocks  = "locks://current"
 	uriWork   = "work://pending"
 	uriDigest = "newsletters://status"
+	uriMemory = "memories://recent"
 )
 
 // maxListed bounds the rows a resource shows; what is left out is counted.
@@ -33,6 +34,7 @@ var views = []view{
 	{uriLocks, "current_locks", "Active file locks", "Who holds which files now, why, and until when.", "check_locks", (*Door).locksText},
 	{uriWork, "pending_work", "Pending tasks", "Tasks that wait for an agent, most urgent first.", "ready_work", (*Door).workText},
 	{uriDigest, "newsletter_status", "What changed", "What happened in this project since this agent last looked.", "project_digest", (*Door).digestText},
+	{uriMemory, "recent_memories", "Recent memories", "What agents of this project remembered last.", "recall", (*Door).memoryText},
 }
 
 func (d *Door) addResources() {
@@ -179,4 +181,49 @@ func line(s string) string {
 		}
 		return r
 	}, s)), " ")
+}
+
+// memoryText lists the newest memories and skills.
+func (d *Door) memoryText(ctx context.Context, meta map[string]any) (string, error) {
+	var reply struct {
+		Memories []struct {
+			Type    string `json:"memory_type"`
+			ID      string `json:"memory_id"`
+			Agent   string `json:"agent_id"`
+			At      string `json:"created_at"`
+			Stale   bool   `json:"stale"`
+			Content struct {
+				EventType string   `json:"event_type"`
+				Summary   string   `json:"summary"`
+				Skill     string   `json:"skill_name"`
+				Outcome   string   `json:"outcome"`
+				Lessons   []string `json:"lessons"`
+			} `json:"content"`
+		} `json:"memories"`
+	}
+	if err := d.ask(ctx, "recall", map[string]any{"limit": 20.0}, meta, &reply); err != nil {
+		return "", err
+	}
+	if len(reply.Memories) == 0 {
+		return "No memories yet.", nil
+	}
+	var b strings.Builder
+	b.WriteString("# Recent Memories\n\n")
+	for _, m := range reply.Memories {
+		kind, text := m.Content.EventType, m.Content.Summary
+		if m.Type == "procedural" {
+			kind, text = "skill", m.Content.Skill
+		}
+		fmt.Fprintf(&b, "- **%s**: %s\n  - By: %s, %s\n", line(kind), line(cut(text, 300)), line(m.Agent), m.At)
+		if m.Content.Outcome != "" {
+			fmt.Fprintf(&b, "  - Outcome: %s\n", line(m.Content.Outcome))
+		}
+		for _, l := range m.Content.Lessons[:min(len(m.Content.Lessons), 3)] {
+			fmt.Fprintf(&b, "  - Lesson: %s\n", line(cut(l, 300)))
+		}
+		if m.Stale {
+			b.WriteString("  - Stale: its file changed since\n")
+		}
+	}
+	return b.String(), nil
 }
