@@ -123,6 +123,27 @@ func TestEveryChangeWritesOneAuditRow(t *testing.T) {
 		func() change {
 			return change{operation: "remember", args: map[string]any{"summary": "the tests need a database"}}
 		},
+		func() change {
+			return change{operation: "working_update", args: map[string]any{"context_item": map[string]any{"type": "note", "content": "x"}}}
+		},
+		func() change {
+			return change{operation: "skill_store", args: map[string]any{"name": "run the tests", "steps": []any{"make test"}}}
+		},
+		func() change {
+			return change{operation: "skill_use", args: map[string]any{"success": true, "skill_id": scan[string](w, `select memory_id::text from public.memory_procedural`)}}
+		},
+		func() change {
+			return change{operation: "report_digests", args: map[string]any{"files": []any{map[string]any{"path": "a.go", "digest": "d"}}}}
+		},
+		func() change {
+			return change{operation: "memory_forget", args: map[string]any{"memory_ids": []any{scan[string](w, `select memory_id::text from public.memory_episodic`)}}}
+		},
+		func() change {
+			return change{operation: "memory_import", args: map[string]any{"jsonl": `{"summary": "from elsewhere"}`}}
+		},
+		func() change {
+			return change{operation: "memory_retention", as: "memory_retention", args: map[string]any{"layer": "working", "delete_days": 7.0}}
+		},
 		func() change { return change{operation: "cleanup_agents"} },
 		func() change { return change{operation: "purge_audit", args: map[string]any{"days": 30.0}} },
 		func() change { return change{operation: "end_session"} },
