@@ -262,8 +262,12 @@ func TestLockLists(t *testing.T) {
 		t.Fatalf("%+v", all)
 	}
 	some := must[client.Locks](w, anyone, "", "", "check_locks", map[string]any{"file_paths": []any{"a/*.go", "app/[id]/"}, "limit": 3.0})
-	if some.Count != 3 || !some.Truncated {
+	if some.Count != 3 || !some.Truncated || some.Locks[0].FilePath != "a/0.go" || some.Locks[2].FilePath != "a/2.go" { // oldest first
 		t.Fatalf("%+v", some)
+	}
+	// A lock that is stored under two readings of its brackets counts once, also against the limit.
+	if one := must[client.Locks](w, anyone, "", "", "check_locks", map[string]any{"file_paths": []any{"app/[id]/"}, "limit": 1.0}); one.Count != 1 || one.Truncated {
+		t.Fatalf("%+v", one)
 	}
 	if got := must[client.Locks](w, anyone, "", "", "check_locks", map[string]any{"file_paths": []any{"app/[id]/page.tsx"}}); got.Count != 1 || got.Locks[0].LockedBy != "bob" {
 		t.Fatalf("%+v", got)

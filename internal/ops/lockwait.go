@@ -77,7 +77,7 @@ func (w waiter) line(ctx context.Context, c ident.Caller, in client.AcquireLock,
 		}
 		until := time.Now().Add(min(lookEvery, left, max(t.Again, time.Millisecond)))
 		for woken := false; !woken && time.Now().Before(until); {
-			timer := time.NewTimer(min(time.Until(until), start.Add(report).Sub(time.Now())))
+			timer := time.NewTimer(min(time.Until(until), time.Until(start.Add(report))))
 			select {
 			case <-parked.C:
 				woken = true

@@ -180,7 +180,6 @@ func TestOutageDelaysNews(t *testing.T) {
 	away := true
 	var mu sync.Mutex
 	cfg := pool.Config().Copy()
-	cfg.BeforeAcquire = nil
 	cfg.PrepareConn = nil
 	dial := cfg.ConnConfig.DialFunc
 	cfg.ConnConfig.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {

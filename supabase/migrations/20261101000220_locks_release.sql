@@ -222,18 +222,21 @@ set jit = off set plan_cache_mode = force_generic_plan set enable_seqscan = off 
 declare v_now timestamptz := coord.now(); v_rows public.file_locks[]; v_locks jsonb; v_n int;
 begin
   if p_space is null then
-    v_rows := array(select l from public.file_locks l where l.project_id = p_project and l.expires_at > v_now
-      and (p_agent is null or l.locked_by = p_agent) and (p_branch is null or l.branch in ('', p_branch))
-      order by l.acquired_at, l.token limit p_limit + 1);
+    v_rows := array(select x.l from (
+      select distinct on (l.space, l.file_path, l.branch, l.session_id) l from public.file_locks l
+      where l.project_id = p_project and l.expires_at > v_now
+        and (p_agent is null or l.locked_by = p_agent) and (p_branch is null or l.branch in ('', p_branch))) x
+      order by (x.l).acquired_at, (x.l).token limit p_limit + 1);
   else
-    v_rows := array(select distinct l from unnest(coord.lock_keys(p_home, p_space, p_kind, p_base, p_key, p_path, p_repo, p_re,
+    v_rows := array(select x.l from (select distinct on (l.space, l.file_path, l.branch, l.session_id) l from unnest(coord.lock_keys(p_home, p_space, p_kind, p_base, p_key, p_path, p_repo, p_re,
         p_pre, p_lk, coalesce(p_branch, ''), 'exclusive')) k cross join lateral coord.lock_rivals(p_project, 0,
         k.space, k.kind, k.base, k.key, k.branch, k.mode, k.re, k.pre, k.lk, k.anc) l
-      where l.expires_at > v_now and (p_agent is null or l.locked_by = p_agent) limit p_limit + 1);
+      where l.expires_at > v_now and (p_agent is null or l.locked_by = p_agent)) x
+      order by (x.l).acquired_at, (x.l).token limit p_limit + 1);
   end if;
   v_n := least(cardinality(v_rows), p_limit);
   select jsonb_agg(x.j order by x.acquired_at, x.token) into v_locks from (
-    select distinct on (l.space, l.file_path, l.branch, l.session_id) l.acquired_at, l.token, jsonb_strip_nulls(jsonb_build_object(
+    select l.acquired_at, l.token, jsonb_strip_nulls(jsonb_build_object(
       'file_path', case when l.space in (0, p_home) then '' else '@' || l.repository || '//' end || l.file_path,
       'locked_by', l.locked_by, 'agent_type', l.agent_type, 'session_id', (select s.session_id from public.agent_sessions s where s.project_id = p_project and s.id = l.session_id),
       'mode', l.mode, 'branch', nullif(l.branch, ''),
