@@ -193,6 +193,8 @@ func (c *AgentCoordinationClient) send(ctx context.Context, method, target strin
 		return nil, away(ctx, err)
 	case int64(len(reply)) > c.maxReply:
 		return nil, &Error{Type: "about:blank", Status: res.StatusCode, Code: CodeTooLarge, What: fmt.Sprintf("the reply is larger than %d bytes", c.maxReply), Next: "ask for less: use limit"}
+	case res.StatusCode == http.StatusNoContent:
+		return []byte("{}"), nil
 	case res.StatusCode >= 200 && res.StatusCode < 300:
 		return reply, nil
 	}

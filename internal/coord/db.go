@@ -23,6 +23,7 @@ type Store struct {
 	cache  identCache
 	waker  Waker
 	claims claimCache
+	orch   orchestration
 	minds  minds
 	takes  *batcher[oneKey, fastRow]
 	frees  *batcher[oneKey, bool]

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"net/http"
 	"strconv"
 	"strings"
 
@@ -62,6 +63,9 @@ func mapPg(pg *pgconn.PgError, err error) error {
 		}
 		f := fault.New(r.Code, pg.Message, r.Why, pg.Hint)
 		f.Field = r.Field
+		if n, err := strconv.Atoi(status); err == nil && http.StatusText(n) != "" { // usually the code's own
+			f.Status, f.Title = n, http.StatusText(n)
+		}
 		return f
 	}
 	switch pg.Code[:2] {

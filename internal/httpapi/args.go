@@ -65,6 +65,11 @@ func (s *Server) arguments(c *gin.Context, d *op.Def, params []string, hasBody b
 		if !utf8.ValidString(v) {
 			return nil, fault.Invalid(name, "the path is not UTF-8", "encode it as UTF-8, then percent-encode")
 		}
+		if sent, ok := args[name].(string); ok && d.Listed && hasBody && sent != v {
+			f := fault.Invalid(name, fmt.Sprintf("Event %s must match URL %s", name, name), "send the same in both places, or leave it out of the body")
+			f.Status, f.Title = http.StatusBadRequest, http.StatusText(http.StatusBadRequest)
+			return nil, f
+		}
 		args[name] = coerce(d.In.Properties[name], []string{v})
 	}
 	return args, nil

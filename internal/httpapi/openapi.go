@@ -166,13 +166,16 @@ func describe(reg *schemas, d *op.Def, r op.Route, i int) *huma.Operation {
 	} else {
 		o.RequestBody = requestBody(reg, d, params)
 	}
-	o.Responses["200"] = &huma.Response{
+	o.Responses[strconv.Itoa(d.Status)] = &huma.Response{
 		Description: "the call was carried out, or lost a race (success: false)",
 		Headers: map[string]*huma.Header{
 			"X-Unknown-Fields":     {Description: "members of the request that were ignored", Schema: &huma.Schema{Type: huma.TypeString}},
 			"Idempotency-Replayed": {Description: "true when this is the reply of an earlier call with the same key", Schema: &huma.Schema{Type: huma.TypeString}},
 		},
 		Content: map[string]*huma.MediaType{"application/json": {Schema: reg.ref(d.Types[1], d.Name+"_reply", d.Out)}},
+	}
+	if d.Status == http.StatusNoContent {
+		o.Responses["204"] = &huma.Response{Description: "done"}
 	}
 	for _, c := range fault.Codes() {
 		o.Responses[strconv.Itoa(fault.Status(c))] = &huma.Response{Ref: "#/components/responses/" + string(c)}

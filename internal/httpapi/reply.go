@@ -37,8 +37,13 @@ func encode(b *bytes.Buffer, v any) error {
 	return nil
 }
 
-// reply answers a call that succeeded. A lost race is such an answer too: status 200, "success": false.
-func (s *Server) reply(ctx context.Context, w http.ResponseWriter, res op.Response, withNotices bool) {
+// reply answers a call that succeeded. A lost race is such an answer too: "success": false.
+func (s *Server) reply(ctx context.Context, w http.ResponseWriter, status int, res op.Response, withNotices bool) {
+	if status == http.StatusNoContent {
+		w.Header().Set("Cache-Control", "no-store")
+		w.WriteHeader(status)
+		return
+	}
 	b, _ := buffers.Get().(*bytes.Buffer)
 	b.Reset()
 	defer func() {
@@ -57,7 +62,7 @@ func (s *Server) reply(ctx context.Context, w http.ResponseWriter, res op.Respon
 	if res.Replayed {
 		w.Header().Set("Idempotency-Replayed", "true")
 	}
-	s.write(w, http.StatusOK, "application/json", b.Bytes())
+	s.write(w, status, "application/json", b.Bytes())
 }
 
 // addNotices appends the members notices and notices_more to the object in b. Notices are a courtesy: whatever

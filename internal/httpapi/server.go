@@ -11,6 +11,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/agent-coordinator/agent-coordinator/client"
+	"github.com/agent-coordinator/agent-coordinator/internal/fault"
 	"github.com/agent-coordinator/agent-coordinator/internal/ident"
 	"github.com/agent-coordinator/agent-coordinator/internal/op"
 )
@@ -164,7 +165,7 @@ func (s *Server) operation(d *op.Def, r op.Route) gin.HandlerFunc {
 		}
 		args, err := s.arguments(c, d, params, hasBody)
 		if err != nil {
-			s.fail(w, req, err, id)
+			s.fail(w, req, d.AsListed(fault.From(err)), id)
 			return
 		}
 		_, asks := args["wait_seconds"]
@@ -185,7 +186,7 @@ func (s *Server) operation(d *op.Def, r op.Route) gin.HandlerFunc {
 			s.fail(w, req, err, id)
 			return
 		}
-		s.reply(req.Context(), w, res, !ownNotices && d.Acts)
+		s.reply(req.Context(), w, d.Status, res, !ownNotices && d.Acts)
 	}
 }
 

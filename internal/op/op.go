@@ -56,6 +56,13 @@ type Op[In, Out any] struct {
 	Timeout time.Duration     // default 5 s; wait_seconds, when the input has it, is added
 	// Waits marks operations that may block on wait_seconds: Do then applies the request key itself, per attempt.
 	Waits bool
+	// Or is a second scope that suffices.
+	Or ident.Scope
+	// Status is the HTTP status of success, 200 when 0. 204 answers without a body.
+	Status int
+	// Listed makes validation failures carry, in "detail", a list of {type, loc, msg, input}: clients of an older service
+	// read that.
+	Listed bool
 	// RefuseEmpty makes an empty HTTP body 422 even when nothing is required (probes must not claim work).
 	RefuseEmpty bool
 	Do          func(ctx context.Context, c ident.Caller, in In) (Out, error)
@@ -68,6 +75,9 @@ type Def struct {
 	Scope                  ident.Scope
 	Acts, Waits            bool
 	RefuseEmpty            bool
+	Or                     ident.Scope
+	Status                 int
+	Listed                 bool
 	Tool                   Tool
 	Timeout                time.Duration
 	Aliases                map[string]string
@@ -105,11 +115,14 @@ func Register[In, Out any](c *Catalogue, o Op[In, Out]) {
 	in, out := reflect.TypeFor[In](), reflect.TypeFor[Out]()
 	d := &Def{
 		Name: o.Name, Title: o.Title, Text: o.Text, CLI: o.CLI, Routes: o.Routes, Scope: o.Scope, Acts: o.Acts, Waits: o.Waits,
-		RefuseEmpty: o.RefuseEmpty, Tool: o.Tool, Timeout: o.Timeout, Aliases: o.Aliases, Types: [2]reflect.Type{in, out},
-		In: schemaOf(c.reg, in), Out: schemaOf(c.reg, out), do: typed(o.Do),
+		RefuseEmpty: o.RefuseEmpty, Or: o.Or, Status: o.Status, Listed: o.Listed, Tool: o.Tool, Timeout: o.Timeout, Aliases: o.Aliases, Types: [2]reflect.Type{in, out},
+		In: schemaOf(c.reg, in), Out: outSchema(c.reg, out), do: typed(o.Do),
 	}
 	if d.CLI == "" {
 		d.CLI = strings.ReplaceAll(d.Name, "_", "-")
+	}
+	if d.Status == 0 {
+		d.Status = http.StatusOK
 	}
 	if d.Timeout == 0 {
 		d.Timeout = 5 * time.Second

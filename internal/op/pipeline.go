@@ -94,7 +94,7 @@ func (p *Pipeline) finish(ctx context.Context, d *Def, r Request, err error, too
 
 func (p *Pipeline) call(ctx context.Context, d *Def, r Request) (Response, error) {
 	var res Response
-	if !r.Principal.May(d.Scope) {
+	if !r.Principal.May(d.Scope) && (d.Or == "" || !r.Principal.May(d.Or)) {
 		why := "the key lacks the scope " + string(d.Scope)
 		p.Resolver.Denied(ctx, r.Principal, r.Claim, d.Name, why)
 		return res, fault.New(client.CodeForbidden, "this key may not call "+d.Name, why, "use a key with the scope "+string(d.Scope))
@@ -107,16 +107,16 @@ func (p *Pipeline) call(ctx context.Context, d *Def, r Request) (Response, error
 		return res, fault.Invalid("agent_id", "an empty request changes nothing", "send at least agent_id in the body")
 	}
 	if err := d.takeIdentity(args, &r.Claim); err != nil {
-		return res, err
+		return res, d.AsListed(err)
 	}
 	var invalid *fault.Error
 	if r.RequestKey, invalid = d.takeKey(args, r.RequestKey); invalid != nil {
-		return res, invalid
+		return res, d.AsListed(invalid)
 	}
 	unknown, invalid := d.prepare(args, r.Strict)
 	res.Unknown = sorted(unknown)
 	if invalid != nil {
-		return res, invalid
+		return res, d.AsListed(invalid)
 	}
 	body, err := json.Marshal(args)
 	if err != nil {

@@ -34,6 +34,16 @@ func schemaOf(r huma.Registry, t reflect.Type) *huma.Schema {
 	return s
 }
 
+// outSchema is schemaOf for a reply. One whose only member is tagged wire:"bare" is that member on the wire.
+func outSchema(r huma.Registry, t reflect.Type) *huma.Schema {
+	s := schemaOf(r, t)
+	if t.NumField() == 1 && t.Field(0).Tag.Get("wire") == "bare" {
+		name, _, _ := strings.Cut(t.Field(0).Tag.Get("json"), ",")
+		return s.Properties[name]
+	}
+	return s
+}
+
 // taggedFields reads the tags that doors need beyond the schema: kind:"path" and mcp:"full".
 func taggedFields(t reflect.Type) (paths, rare []string) {
 	for i := range t.NumField() {

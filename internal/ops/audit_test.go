@@ -14,7 +14,9 @@ import (
 
 // unaudited are changing operations without a row: signs of life, of which there are many and which change nothing
 // that anybody could ask about later.
-var unaudited = []string{"heartbeat", "renew_locks", "heartbeat_work", "renew_work", "progress_work"}
+var unaudited = []string{"heartbeat", "renew_locks", "heartbeat_work", "renew_work", "progress_work",
+	"add_session_event", "add_event", "runner_heartbeat", // events are a record themselves
+}
 
 // change is one changing call of the walk below.
 type change struct {
@@ -52,6 +54,7 @@ func TestEveryChangeWritesOneAuditRow(t *testing.T) {
 	if mail == mine {
 		t.Fatal("two messages with one id")
 	}
+	f := fleet{w}
 	covered := map[string]bool{}
 	for _, f := range []func() change{
 		func() change { return change{operation: "register_session", args: map[string]any{"current_task": "x"}} },
@@ -144,6 +147,61 @@ func TestEveryChangeWritesOneAuditRow(t *testing.T) {
 		func() change {
 			return change{operation: "memory_retention", as: "memory_retention", args: map[string]any{"layer": "working", "delete_days": 7.0}}
 		},
+		func() change {
+			return change{operation: "register_runner", args: map[string]any{"hostname": "h", "project_dir": "/w", "executor_profile": "p"}}
+		},
+		func() change {
+			return change{operation: "runner_heartbeat", none: true, args: map[string]any{"runner_id": scan[string](w, `select runner_id from public.runners`)}}
+		},
+		func() change {
+			return change{operation: "create_run", args: map[string]any{"type": "start_session", "prompt": "x"}}
+		},
+		func() change { return change{operation: "run_started", args: polled(w)} },
+		func() change { return change{operation: "run_failed", args: with(held(w), "error", "x")} },
+		func() change { f.run(); return change{operation: "run_completed", args: polled(w)} },
+		func() change { f.run(); return change{operation: "run_stopped", args: polled(w)} },
+		func() change { return change{operation: "stop_run", args: map[string]any{"run_id": f.run().RunID}} },
+		func() change {
+			return change{operation: "create_orchestrated_session", args: map[string]any{"session_id": "ses_a"}}
+		},
+		func() change {
+			return change{operation: "bind_session", args: map[string]any{"session_id": "ses_a", "executor_session_id": "x", "hostname": "h", "executor_profile": "p"}}
+		},
+		func() change {
+			return change{operation: "update_session_metadata", args: map[string]any{"session_id": "ses_a", "project_dir": "/x"}}
+		},
+		func() change {
+			return change{operation: "add_session_event", none: true, args: map[string]any{"session_id": "ses_a", "event_type": "message", "timestamp": "t"}}
+		},
+		func() change {
+			return change{operation: "add_event", none: true, args: map[string]any{"session_id": "ses_a", "event_type": "message", "timestamp": "t"}}
+		},
+		func() change {
+			return change{operation: "stop_session", args: map[string]any{"session_id": "ses_a"}}
+		},
+		func() change {
+			return change{operation: "delete_session", args: map[string]any{"session_id": "ses_a"}}
+		},
+		func() change {
+			return change{operation: "deregister_runner", args: map[string]any{"runner_id": scan[string](w, `select runner_id from public.runners`)}}
+		},
+		func() change {
+			return change{operation: "create_agent", args: map[string]any{"name": "a", "description": "d"}}
+		},
+		func() change {
+			return change{operation: "update_agent", args: map[string]any{"name": "a", "description": "e"}}
+		},
+		func() change {
+			return change{operation: "set_agent_status", args: map[string]any{"name": "a", "status": "inactive"}}
+		},
+		func() change { return change{operation: "delete_agent", args: map[string]any{"name": "a"}} },
+		func() change {
+			return change{operation: "create_capability", args: map[string]any{"name": "c", "description": "d"}}
+		},
+		func() change {
+			return change{operation: "update_capability", args: map[string]any{"name": "c", "text": "t"}}
+		},
+		func() change { return change{operation: "delete_capability", args: map[string]any{"name": "c"}} },
 		func() change { return change{operation: "cleanup_agents"} },
 		func() change { return change{operation: "purge_audit", args: map[string]any{"days": 30.0}} },
 		func() change { return change{operation: "end_session"} },

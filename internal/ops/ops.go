@@ -29,5 +29,9 @@ func Catalogue(d Deps) *op.Catalogue {
 	people(c, d.Store)
 	projects(c, d.Store)
 	memory(c, d)
+	orchestrated(c, d.Store)
+	runs(c, d.Store)
+	runners(c, d.Store)
+	blueprints(c, d.Store)
 	return c
 }

@@ -1,0 +1,111 @@
+package coord
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	"github.com/agent-coordinator/agent-coordinator/client"
+	"github.com/agent-coordinator/agent-coordinator/internal/ident"
+)
+
+// ListAgents lists the blueprints by name, as they are written.
+func (s *Store) ListAgents(ctx context.Context, _ ident.Caller, in client.ListAgents) (client.AgentBlueprints, error) {
+	var tags []string
+	for t := range strings.SplitSeq(in.Tags, ",") {
+		if t = strings.TrimSpace(t); t != "" {
+			tags = append(tags, t)
+		}
+	}
+	return reply[client.AgentBlueprints](ctx, s, `select coord.list_agents($1)`, tags)
+}
+
+// GetAgent reads a blueprint, raw or with its capabilities worked in. Codes: not_found, invalid (cannot be resolved).
+func (s *Store) GetAgent(ctx context.Context, _ ident.Caller, in client.GetAgent) (client.AgentBlueprint, error) {
+	return reply[client.AgentBlueprint](ctx, s, `select coord.get_agent($1, $2)`, in.Name, in.Raw)
+}
+
+// CreateAgent makes a blueprint. Codes: invalid (400: name), conflict.
+func (s *Store) CreateAgent(ctx context.Context, c ident.Caller, in client.CreateAgent) (client.AgentBlueprint, error) {
+	in.MCPServers = typed(in.MCPServers)
+	return s.putAgent(ctx, c, in.Name, in, true)
+}
+
+// UpdateAgent changes a blueprint. Codes: not_found.
+func (s *Store) UpdateAgent(ctx context.Context, c ident.Caller, in client.UpdateAgent) (client.AgentBlueprint, error) {
+	if in.MCPServers != nil {
+		servers := typed(*in.MCPServers)
+		in.MCPServers = &servers
+	}
+	return s.putAgent(ctx, c, in.Name, in, false)
+}
+
+// SetAgentStatus switches a blueprint on or off. Codes: not_found.
+func (s *Store) SetAgentStatus(ctx context.Context, c ident.Caller, in client.SetAgentStatus) (client.AgentBlueprint, error) {
+	return s.putAgent(ctx, c, in.Name, in, false)
+}
+
+func (s *Store) putAgent(ctx context.Context, c ident.Caller, name string, in any, create bool) (client.AgentBlueprint, error) {
+	raw, err := members(in)
+	if err != nil {
+		return client.AgentBlueprint{}, err
+	}
+	return reply[client.AgentBlueprint](ctx, s, `select coord.put_agent($1, $2, $3, $4, $5)`, c.ProjectID, c.By, name, raw, create)
+}
+
+// DeleteAgent removes a blueprint, used or not. Codes: not_found.
+func (s *Store) DeleteAgent(ctx context.Context, c ident.Caller, in client.BlueprintRef) (client.Nothing, error) {
+	return reply[client.Nothing](ctx, s, `select coord.delete_agent($1, $2, $3)`, c.ProjectID, c.By, in.Name)
+}
+
+// ListCapabilities lists the capabilities by name.
+func (s *Store) ListCapabilities(ctx context.Context, _ ident.Caller) (client.Capabilities, error) {
+	return reply[client.Capabilities](ctx, s, `select coord.list_capabilities()`)
+}
+
+// GetCapability reads a capability. Codes: not_found.
+func (s *Store) GetCapability(ctx context.Context, _ ident.Caller, in client.BlueprintRef) (client.Capability, error) {
+	return reply[client.Capability](ctx, s, `select coord.get_capability($1)`, in.Name)
+}
+
+// CreateCapability makes a capability. Codes: invalid (400: name), conflict.
+func (s *Store) CreateCapability(ctx context.Context, c ident.Caller, in client.CreateCapability) (client.Capability, error) {
+	in.MCPServers = typed(in.MCPServers)
+	return s.putCapability(ctx, c, in.Name, in, true)
+}
+
+// UpdateCapability changes a capability. Codes: not_found.
+func (s *Store) UpdateCapability(ctx context.Context, c ident.Caller, in client.UpdateCapability) (client.Capability, error) {
+	if in.MCPServers != nil {
+		servers := typed(*in.MCPServers)
+		in.MCPServers = &servers
+	}
+	return s.putCapability(ctx, c, in.Name, in, false)
+}
+
+func (s *Store) putCapability(ctx context.Context, c ident.Caller, name string, in any, create bool) (client.Capability, error) {
+	raw, err := json.Marshal(in)
+	if err != nil {
+		return client.Capability{}, err
+	}
+	return reply[client.Capability](ctx, s, `select coord.put_capability($1, $2, $3, $4, $5)`, c.ProjectID, c.By, name, raw, create)
+}
+
+// DeleteCapability removes a capability. Codes: not_found, conflict (agents use it).
+func (s *Store) DeleteCapability(ctx context.Context, c ident.Caller, in client.BlueprintRef) (client.Nothing, error) {
+	return reply[client.Nothing](ctx, s, `select coord.delete_capability($1, $2, $3)`, c.ProjectID, c.By, in.Name)
+}
+
+// typed gives servers without a type theirs: http where there is a url and no command, else stdio.
+func typed(servers map[string]client.MCPServer) map[string]client.MCPServer {
+	for name, m := range servers {
+		if m.Type == "" {
+			m.Type = "stdio"
+			if m.URL != "" && m.Command == "" {
+				m.Type = "http"
+			}
+			servers[name] = m
+		}
+	}
+	return servers
+}
