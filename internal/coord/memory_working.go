@@ -131,7 +131,7 @@ func (s *Store) foresee(ctx context.Context, c ident.Caller, item workingItem, b
 	}
 	rows, err := list[workingRow](ctx, s, `select * from coord.lock_working($1, $2)`, c.ProjectID, c.SessionID)
 	if err != nil {
-		return nil, nil //nolint:nilerr // the same read under the lock reports it
+		return nil, nil // the same read under the lock reports it
 	}
 	ready := map[int64]string{}
 	var failed error

@@ -195,13 +195,13 @@ func (c *compiled) conjunctions(left []*term) [][]int64 {
 	for i := range left {
 		for j := i + 1; j < len(left); j++ {
 			two := set{
-				[]int64{left[i].hash, left[j].hash}, left[i].idf + left[j].idf,
-				float64(left[i].df) * float64(left[j].df) / c.n,
+				terms: []int64{left[i].hash, left[j].hash}, info: left[i].idf + left[j].idf,
+				size: float64(left[i].df) * float64(left[j].df) / c.n,
 			}
 			sets = append(sets, two)
 			for k := j + 1; k < len(left); k++ {
 				sets = append(sets, set{
-					append(slices.Clone(two.terms), left[k].hash), two.info + left[k].idf, two.size * float64(left[k].df) / c.n,
+					terms: append(slices.Clone(two.terms), left[k].hash), info: two.info + left[k].idf, size: two.size * float64(left[k].df) / c.n,
 				})
 			}
 		}

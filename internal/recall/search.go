@@ -89,14 +89,14 @@ func (c *compiled) rank(ctx context.Context, src Source, docs []Doc) (hits []Hit
 	s := c.scorer()
 	most := max(c.p.ContextTop, c.Limit)
 	best := newTop(most)
-	matching := 0
+	matching, scale := 0, c.boostScale()
 	for i := range docs {
 		d := &docs[i]
 		if c.NoStale && d.Flags&Stale != 0 {
 			continue
 		}
 		w := c.words(s, docs, i)
-		boost := c.p.TagBoost*float64(w.tags) + c.p.PathBoost*float64(min(w.paths, 2))
+		boost := scale * (c.p.TagBoost*float64(w.tags) + c.p.PathBoost*float64(min(w.paths, 2)))
 		if w.score == 0 && boost == 0 {
 			continue
 		}
@@ -109,7 +109,7 @@ func (c *compiled) rank(ctx context.Context, src Source, docs []Doc) (hits []Hit
 		s.score(d, &m)
 		h := Hit{Doc: *d, Relevance: at.score}
 		h.Parts = Parts{
-			Words: m.score / c.best, Tags: c.p.TagBoost * float64(m.tags), Paths: c.p.PathBoost * float64(min(m.paths, 2)),
+			Words: m.score / c.best, Tags: scale * c.p.TagBoost * float64(m.tags), Paths: scale * c.p.PathBoost * float64(min(m.paths, 2)),
 			Factor: c.factor(d), Coverage: s.coverage(m.seen), Matched: s.matched(m.seen),
 		}
 		hits = append(hits, h)
@@ -126,6 +126,15 @@ func (c *compiled) rank(ctx context.Context, src Source, docs []Doc) (hits []Hit
 	}
 	sortHits(hits)
 	return hits, matching > len(hits), nil
+}
+
+// boostScale makes tags and paths the whole score when there are no words: having all that was asked for is 1.
+func (c *compiled) boostScale() float64 {
+	most := c.p.TagBoost*float64(len(c.Tags)) + c.p.PathBoost*float64(min(len(c.Paths), 2))
+	if c.hasText() || most == 0 {
+		return 1
+	}
+	return 1 / most
 }
 
 func (h *Hit) raw() float64 {
