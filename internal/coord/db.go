@@ -27,6 +27,7 @@ type Store struct {
 	minds  minds
 	takes  *batcher[oneKey, fastRow]
 	frees  *batcher[oneKey, bool]
+	asked  asked
 }
 
 // Waker is told, after a change committed, which topics have news (see internal/dispatch). A topic may repeat: each
@@ -54,7 +55,7 @@ func Open(ctx context.Context, dsn string, maxConns int32) (*pgxpool.Pool, error
 		maxConns = 12
 	}
 	cfg.MaxConns = maxConns
-	cfg.MaxConnIdleTime = 5 * time.Minute
+	cfg.MaxConnIdleTime = time.Minute // dozens of agents share one server: what a burst opened goes back soon
 	cfg.ConnConfig.ConnectTimeout = 5 * time.Second
 	if cfg.ConnConfig.Port == 6543 {
 		cfg.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe

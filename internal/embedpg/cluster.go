@@ -107,9 +107,9 @@ func includeOurConf(dir string) error {
 	return nil
 }
 
-// settings is the configuration for one start. 100 connections: ten editors with a pool of 4, an API of
-// 16, a gateway of 8 and their listeners, and room for a second of each during a restart; a slot that is
-// not used costs a few kilobytes. WAL may grow to 4 GB under load before a checkpoint is forced, so that
+// settings is the configuration for one start. 300 connections: forty agents whose servers each hold six at
+// their busiest, an API of 16, a gateway of 8, and room for a second of each during a restart; a slot that
+// is not used costs a few kilobytes. WAL may grow to 4 GB under load before a checkpoint is forced, so that
 // bursts do not write full pages again and again; at rest it stays at 80 MB.
 func settings(port int, socket string, lz4, unsafe bool, extra map[string]string) map[string]string {
 	s := map[string]string{
@@ -117,7 +117,7 @@ func settings(port int, socket string, lz4, unsafe bool, extra map[string]string
 		"port":                                strconv.Itoa(port),
 		"unix_socket_directories":             socket,
 		"unix_socket_permissions":             "0700",
-		"max_connections":                     "100",
+		"max_connections":                     "300",
 		"shared_buffers":                      "64MB",
 		"max_wal_size":                        "4GB",
 		"checkpoint_timeout":                  "15min",

@@ -3,7 +3,6 @@
 package e2e
 
 import (
-	"bufio"
 	"fmt"
 	"net/http"
 	"os"
@@ -148,6 +147,9 @@ func (in *install) databaseDies(t *testing.T) {
 		case status == http.StatusServiceUnavailable && reply["code"] == "unavailable" && reply["retryable"] == true:
 			return fmt.Errorf("unavailable")
 		case status == http.StatusOK && reply["success"] == false && reply["locked_by"] == "keeper":
+			if now, err := in.readPostmaster(); err != nil || now == pid {
+				return fmt.Errorf("the old server still answers") // its processes outlive their parent for an instant
+			}
 			return nil
 		}
 		t.Fatalf("a dead database answered %d %v", status, reply)
@@ -267,26 +269,18 @@ func (in *install) mustHold(t *testing.T, locks, tasks []string) {
 // postmaster is the process id of the embedded Postgres, as its own data folder says.
 func (in *install) postmaster(t *testing.T) int {
 	t.Helper()
-	for _, pattern := range []string{"postgres/data/postmaster.pid", "*/data/postmaster.pid", "data/postmaster.pid"} {
-		found, _ := filepath.Glob(filepath.Join(in.Home, pattern))
-		if len(found) == 0 {
-			continue
-		}
-		f, err := os.Open(found[0])
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer f.Close()
-		line, err := bufio.NewReader(f).ReadString('\n')
-		if err != nil {
-			t.Fatal(err)
-		}
-		pid, err := strconv.Atoi(strings.TrimSpace(line))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return pid
+	pid, err := in.readPostmaster()
+	if err != nil {
+		t.Fatal(err)
 	}
-	t.Fatalf("no postmaster.pid below %s", in.Home)
-	return 0
+	return pid
+}
+
+func (in *install) readPostmaster() (int, error) {
+	raw, err := os.ReadFile(filepath.Join(in.Home, "postgres", "data", "postmaster.pid"))
+	if err != nil {
+		return 0, err
+	}
+	line, _, _ := strings.Cut(string(raw), "\n")
+	return strconv.Atoi(strings.TrimSpace(line))
 }
