@@ -20,6 +20,7 @@ build: ## build every command into bin/, the executors into bin/executors/
 	@mkdir -p bin
 	go build $(BUILD_FLAGS) -ldflags '$(LDFLAGS)' -o bin/ $(addprefix ./cmd/,$(COMMANDS))
 	go build $(BUILD_FLAGS) -ldflags '$(LDFLAGS)' -o bin/executors/test-executor/ao-test-exec ./executors/test-executor
+	go build $(BUILD_FLAGS) -ldflags '$(LDFLAGS)' -o bin/executors/claude-code/ao-claude-code-exec ./executors/claude-code
 	@rm -rf bin/profiles && cp -R executors/profiles bin/profiles
 
 up: build ## build, then start everything (embedded Postgres, API) and print how to connect; Ctrl-C stops
