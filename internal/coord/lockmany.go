@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/agent-coordinator/agent-coordinator/client"
 	"github.com/agent-coordinator/agent-coordinator/internal/fault"
@@ -36,12 +37,43 @@ func newFrees(s *Store) *batcher[oneKey, bool] {
 }
 
 // take asks for one key, together with others when many ask at once. Calls in a transaction go alone, and so do those
-// for shared locks, of which one session may ask for the same twice at a time.
+// for shared locks, of which one session may ask for the same twice at a time, and those for a key that is just asked
+// for: most of them are refused, which alone is a look without a commit and in a batch would wait for one.
 func (s *Store) take(ctx context.Context, k oneKey) (fastRow, error) {
-	if _, inTx := ctx.Value(txKey{}).(*unit); inTx || k.mode != "exclusive" {
+	first, leave := s.asked.enter(lockID{k.c.ProjectID, k.f.space.ID, k.f.key.Key})
+	defer leave()
+	if _, inTx := ctx.Value(txKey{}).(*unit); inTx || !first || k.mode != "exclusive" {
 		return s.takeAlone(ctx, k)
 	}
 	return s.takes.do(ctx, k)
+}
+
+type lockID struct {
+	project, space int64
+	key            string
+}
+
+// asked counts the calls under way for each key.
+type asked struct {
+	mu sync.Mutex
+	n  map[lockID]int
+}
+
+// enter reports whether nobody else asks for the key; leave ends the call.
+func (a *asked) enter(id lockID) (first bool, leave func()) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.n == nil {
+		a.n = map[lockID]int{}
+	}
+	a.n[id]++
+	return a.n[id] == 1, func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		if a.n[id]--; a.n[id] == 0 {
+			delete(a.n, id)
+		}
+	}
 }
 
 // free is take's counterpart.
