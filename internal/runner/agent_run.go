@@ -14,15 +14,16 @@ var (
 	errStopped  = errors.New("stopped by the coordinator")
 	errShutdown = errors.New("the runner was shut down during execution")
 	errTimeout  = errors.New("the run took longer than this runner allows")
-	errRefused  = errors.New("the coordinator gave the run to somebody else")
+	errRefused  = errors.New("the coordinator gave the run to somebody else or ended it")
 )
 
 // job is a run from its delivery to the end of its last process.
 type job struct {
 	run
-	token string // of its gateway URL
-	ctx   context.Context
-	stop  context.CancelCauseFunc
+	token   string // of its gateway URL
+	ctx     context.Context
+	stop    context.CancelCauseFunc
+	started bool // the coordinator acknowledged the start; under the runner's lock
 }
 
 // accept starts a delivered run, unless it is here already: delivery is at least once.
@@ -71,6 +72,9 @@ func (r *Runner) perform(j *job) (report, bool) {
 	} else if err != nil {
 		return interrupted(j.ctx, "SIGTERM"), true
 	}
+	r.mu.Lock()
+	j.started = true
+	r.mu.Unlock()
 	ctx := j.ctx
 	if r.cfg.RunTimeout > 0 {
 		var cancel context.CancelFunc
@@ -80,7 +84,7 @@ func (r *Runner) perform(j *job) (report, bool) {
 	p, err := r.spawn(ctx, j)
 	if err != nil {
 		if ctx.Err() != nil {
-			return interrupted(ctx, "SIGTERM"), true
+			return interrupted(ctx, "SIGTERM"), !lost(ctx)
 		}
 		return report{Kind: "failed", Error: err.Error()}, true
 	}
@@ -98,8 +102,11 @@ func (r *Runner) perform(j *job) (report, bool) {
 		end.Error = p.failure()
 	}
 	log.DebugContext(j.ctx, "Output of {run}", "run", j.RunID, "stdout", p.stdout.String(), "stderr", p.stderr.String())
-	return end, true
+	return end, !lost(ctx)
 }
+
+// lost reports whether the job was ended because the run is not this runner's any more: then nothing is reported.
+func lost(ctx context.Context) bool { return errors.Is(context.Cause(ctx), errRefused) }
 
 // interrupted is the report of a job whose context ended.
 func interrupted(ctx context.Context, signal string) report {
@@ -107,6 +114,26 @@ func interrupted(ctx context.Context, signal string) report {
 		return report{Kind: "failed", Error: cause.Error()}
 	}
 	return report{Kind: "stopped", Signal: signal}
+}
+
+// announceAgain asks, after a new registration, whether the started runs are still this runner's: the coordinator may have
+// given them up while it did not hear from here. What it refuses is ended without a report.
+func (r *Runner) announceAgain(ctx context.Context) {
+	r.mu.Lock()
+	var jobs []*job
+	for _, j := range r.jobs {
+		if j.started {
+			jobs = append(jobs, j)
+		}
+	}
+	r.mu.Unlock()
+	for _, j := range jobs {
+		err := r.api.report(ctx, j.RunID, "started", map[string]string{"runner_id": r.id()})
+		if s := status(err); s == http.StatusConflict || s == http.StatusNotFound {
+			r.log("executor").WarnContext(ctx, "Run {run} is ended here: {err}", "run", j.RunID, "err", err)
+			j.stop(fmt.Errorf("%w: %w", errRefused, err))
+		}
+	}
 }
 
 // announce tells the coordinator that the run starts, until it is acknowledged. errRefused: somebody else has it.

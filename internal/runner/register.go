@@ -85,6 +85,7 @@ func (r *Runner) reregister(ctx context.Context, gen int64) {
 		return
 	}
 	log.InfoContext(ctx, "Registered as {runner}", "runner", r.id())
+	r.announceAgain(ctx)
 }
 
 func (r *Runner) id() string {

@@ -189,6 +189,29 @@ func TestReportsOutliveTheRunner(t *testing.T) {
 	}
 }
 
+// TestARunGivenToAnotherIsEnded: the coordinator gave the run up while it did not hear from this runner.
+func TestARunGivenToAnotherIsEnded(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	r, _ := f.starts(t, f.config(t))
+	f.give("run_1", "test:child")
+	pids := hangers(t, f, r, "run_1", 2)
+	f.change(func() {
+		f.runs["run_1"] = "failed" // which refuses every further report
+		f.runners = map[string]registration{}
+	})
+	f.until("the end of its processes", func() bool { return !alive(pids[0]) && !alive(pids[1]) })
+	f.until("nothing left in the state", func() bool {
+		v := r.state.view()
+		return len(v.Runs)+len(v.Reports) == 0
+	})
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if n := f.calls["POST /runner/runs/run_1/failed"] + f.calls["POST /runner/runs/run_1/stopped"]; n != 0 {
+		t.Errorf("it reported a run that is not its own %d times", n)
+	}
+}
+
 func TestDeliveredTwiceRunsOnce(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
