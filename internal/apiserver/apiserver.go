@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -25,6 +26,7 @@ import (
 	"github.com/agent-coordinator/agent-coordinator/internal/dispatch"
 	"github.com/agent-coordinator/agent-coordinator/internal/httpapi"
 	"github.com/agent-coordinator/agent-coordinator/internal/ident"
+	"github.com/agent-coordinator/agent-coordinator/internal/live"
 	"github.com/agent-coordinator/agent-coordinator/internal/llm"
 	"github.com/agent-coordinator/agent-coordinator/internal/mcpapi"
 	"github.com/agent-coordinator/agent-coordinator/internal/migrate"
@@ -58,6 +60,9 @@ func Run(ctx context.Context, cfg Config, ready func(addr string)) error {
 	if !cfg.AuthEnabled && !httpapi.LoopbackAddr(cfg.Addr) {
 		return ErrOpenDoor
 	}
+	if !slices.Contains([]string{"stale", "all", "none"}, cfg.RecoveryMode) {
+		return errors.New("RUN_RECOVERY_MODE must be stale, all or none")
+	}
 	static, err := httpapi.NewKeys(cfg.KeyList(), cfg.KeyIdentities)
 	if err != nil {
 		return err
@@ -83,6 +88,8 @@ func Run(ctx context.Context, cfg Config, ready func(addr string)) error {
 		g.Go(func() error { return s.awaitSchema(ctx) })
 	}
 	g.Go(func() error { s.news.Run(ctx, s.hub); return nil })
+	g.Go(func() error { s.live.Run(ctx); return nil })
+	g.Go(func() error { s.deliverCallbacks(ctx); return nil })
 	for _, l := range s.loops() {
 		g.Go(func() error { return l.Run(ctx) })
 	}
@@ -103,6 +110,9 @@ type server struct {
 	metrics *obs.Metrics
 	door    *httpapi.Server
 
+	live        *live.Hub
+	callbacks   chan struct{}         // a parent may have to be told
+	recovered   atomic.Bool           // runs of lost runners were taken up after the start
 	schemaKnown atomic.Bool           // the schema was found fit: before that the server is not ready
 	endStreams  func(context.Context) // closes what MCP clients left open
 }
@@ -116,6 +126,7 @@ func assemble(cfg Config, pool *pgxpool.Pool, static *httpapi.Keys) *server {
 		s.store.SummariseWith(llm.New(cfg.LLMURL, cfg.LLMKey, cfg.LLMModel))
 	}
 	watchPool(s.metrics, pool)
+	s.orchestrate()
 	s.metrics.Counter("coord_notify_reconnects_total", "Times the notification listener lost its connection or got none.", func() float64 { return float64(s.news.Stats().Reconnects) })
 	s.metrics.Counter("coord_notify_sent_total", "Notifications sent to other processes.", func() float64 { return float64(s.news.Stats().Sent) })
 	s.metrics.Counter("coord_notify_heard_total", "Notifications of other processes.", func() float64 { return float64(s.news.Stats().Heard) })
@@ -132,6 +143,7 @@ func assemble(cfg Config, pool *pgxpool.Pool, static *httpapi.Keys) *server {
 	s.door = httpapi.New(cat, pipe, httpapi.Options{
 		Auth: s.store, Static: static, Open: !cfg.AuthEnabled, Origins: cfg.Origins(), Version: version.String(),
 		Ping: s.ping, Notices: notices{s.store}, Observe: s.hub.Observe, MCP: streams,
+		Polls: runnerPolls{s.store, s.hub}, Live: liveFeed{s.store, s.live},
 		Metrics: s.metrics.Handler(), InFlight: s.metrics.InFlight, Log: cfg.Log,
 	})
 	return s

@@ -22,5 +22,7 @@ func (s *server) loops() []loop.Loop {
 			did, err := s.store.Sweep(ctx)
 			return did.SessionsLapsed + did.LocksExpired + did.TasksRequeued + did.TasksReadied + did.MemoriesFolded, err
 		},
+	}, {
+		Name: "runs", Every: sweepBusy, Idle: sweepIdle, Jitter: sweepJitter, Report: s.metrics.Ran, Log: s.cfg.Log, Do: s.sweepRuns,
 	}}
 }

@@ -9,6 +9,7 @@ package config
 import (
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -61,6 +62,42 @@ func (h HTTP) KeyList() []string { return split(h.Keys) }
 
 // Origins is CORSOrigins split likewise.
 func (h HTTP) Origins() []string { return split(h.CORSOrigins) }
+
+// Seconds is a time in whole seconds, as the older names of these variables have it; 90s and 2m are read as well.
+type Seconds time.Duration
+
+// D is the time.
+func (s Seconds) D() time.Duration { return time.Duration(s) }
+
+// UnmarshalText reads a number of seconds or a duration.
+func (s *Seconds) UnmarshalText(text []byte) error {
+	n, err := strconv.ParseFloat(string(text), 64)
+	if err != nil {
+		d, err := time.ParseDuration(string(text))
+		if err != nil || d <= 0 {
+			return fmt.Errorf("%q is no time such as 30 or 2m", text)
+		}
+		*s = Seconds(d)
+		return nil
+	}
+	if n <= 0 || n > 1e7 {
+		return fmt.Errorf("%s is out of range", text)
+	}
+	*s = Seconds(n * float64(time.Second))
+	return nil
+}
+
+// Orchestration configures sessions, runs and runners.
+type Orchestration struct {
+	PollTimeout       Seconds `env:"RUNNER_POLL_TIMEOUT" envDefault:"30" doc:"seconds a runner's poll waits; at most 30"`
+	HeartbeatInterval Seconds `env:"RUNNER_HEARTBEAT_INTERVAL" envDefault:"60" doc:"seconds between heartbeats that runners are asked for"`
+	StaleThreshold    Seconds `env:"RUNNER_STALE_THRESHOLD" envDefault:"120" doc:"seconds of silence after which a runner is stale: another process may take its name"`
+	RemoveThreshold   Seconds `env:"RUNNER_REMOVE_THRESHOLD" envDefault:"600" doc:"seconds of silence after which a runner is removed and its runs have failed"`
+	NoMatchTimeout    Seconds `env:"RUN_NO_MATCH_TIMEOUT" envDefault:"300" doc:"seconds a run waits for a runner that meets its demands"`
+	RecoveryMode      string  `env:"RUN_RECOVERY_MODE" envDefault:"stale" doc:"runs whose runner is gone, at the start: stale (those older than 5 minutes), all, none"`
+	MaxDepth          int     `env:"RUN_MAX_DEPTH" envDefault:"10" doc:"how deep sessions may be nested"`
+	MaxChildren       int     `env:"RUN_MAX_CHILDREN" envDefault:"100" doc:"most children of one session that are at work at a time"`
+}
 
 // Agent says who a local process acts for.
 type Agent struct {
@@ -132,6 +169,7 @@ type Model struct {
 type API struct {
 	Database
 	HTTP
+	Orchestration
 	Tools
 	Embedded
 	Logging

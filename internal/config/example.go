@@ -14,6 +14,7 @@ var parts = []struct {
 	{"The database (default: an embedded Postgres)", Database{}},
 	{"The embedded Postgres", Embedded{}},
 	{"The API server", HTTP{}},
+	{"Sessions, runs and runners", Orchestration{}},
 	{"The gateway", Gateway{}},
 	{"Clients of the API: the MCP server, coordctl, hooks", Remote{}},
 	{"The agent runner", Runner{}},

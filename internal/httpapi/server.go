@@ -37,6 +37,8 @@ type Options struct {
 	Ping     func(ctx context.Context) error
 	Notices  Notifier                           // nil: replies carry no notices
 	Observe  func(fn func(topic string)) func() // news of topics "n:<project>:<session>" (dispatch.Hub.Observe); may be nil
+	Polls    RunnerPolls                        // GET /runner/runs; nil: not served
+	Live     LiveFeed                           // GET /sse/sessions and /ws; nil: not served
 	MCP      http.Handler                       // served at /mcp with the same keys; nil: not served
 	Metrics  http.Handler                       // served at /metrics; nil: not served
 	InFlight Gauge                              // counts requests; may be nil
@@ -123,6 +125,7 @@ func (s *Server) routes() *gin.Engine {
 			e.Handle(r.Method, r.Path, s.operation(d, r))
 		}
 	}
+	s.streamRoutes(e)
 	if s.opts.MCP != nil {
 		e.Any("/mcp", s.stream(s.opts.MCP))
 		e.Any("/mcp/*rest", s.stream(s.opts.MCP))
