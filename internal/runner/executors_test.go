@@ -126,3 +126,31 @@ func TestWhatIsShippedHoldsTogether(t *testing.T) {
 		}
 	}
 }
+
+// TestTheExecutorOfTheDocumentation: the shell script in docs/RUNNER.md works as it stands there.
+func TestTheExecutorOfTheDocumentation(t *testing.T) {
+	t.Parallel()
+	raw, err := os.ReadFile("../../docs/RUNNER.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, found := strings.Cut(string(raw), "```sh\n#!")
+	script, _, closed := strings.Cut(rest, "```")
+	if !found || !closed {
+		t.Fatal("there is no script in the document")
+	}
+	dir := folder(t, map[string]string{"executors/sh/ao-sh-exec!": "#!" + script})
+	f := newFake(t)
+	cfg := f.config(t)
+	if cfg.Profile, cfg.Executor, err = Select(dir, "sh"); err != nil {
+		t.Fatal(err)
+	}
+	f.starts(t, cfg)
+	f.give("run_sh", "hello")
+	if kind, detail := f.ends("run_sh"); kind != "completed" {
+		t.Fatalf("%s %s", kind, detail)
+	}
+	if got := f.texts("ses_run_sh"); len(got) != 2 || !strings.HasSuffix(got[0], "bytes read") || got[1] != "session_stop" {
+		t.Errorf("events %q", got)
+	}
+}
