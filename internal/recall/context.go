@@ -146,7 +146,7 @@ func (c *compiled) order(hits []Hit) {
 	}
 	for i := range n {
 		for j := i + 1; j < n; j++ {
-			if hits[i].Kind != hits[j].Kind || hits[i].Kind != Episodic || (hits[i].Flags|hits[j].Flags)&Imported != 0 || jaccard(sets[i], sets[j]) < c.p.Duplicate {
+			if hits[i].Kind != hits[j].Kind || hits[i].Kind != Episodic || (hits[i].Flags|hits[j].Flags)&Imported != 0 || !c.versions(&hits[i], &hits[j], sets[i], sets[j]) {
 				continue
 			}
 			older, newer := &hits[i], &hits[j]
@@ -160,6 +160,13 @@ func (c *compiled) order(hits []Hit) {
 		}
 	}
 	sortHits(hits)
+}
+
+// versions reports whether two memories say the same thing at different times: nearly the same words, or the same words
+// of the question and some others.
+func (c *compiled) versions(a, b *Hit, x, y map[uint32]bool) bool {
+	like := jaccard(x, y)
+	return like >= c.p.Duplicate || like >= c.p.SameTopic && len(a.Parts.Matched) > 1 && slices.Equal(a.Parts.Matched, b.Parts.Matched)
 }
 
 func termSet(sig []byte) map[uint32]bool {
