@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -175,4 +176,71 @@ func (in *install) runIs(t *testing.T, id, want string) {
 		}
 		return nil
 	})
+}
+
+// TestRunnerSurvivesTheCoordinator: the coordinator is killed while a run is executed; the run goes on, its events and its
+// end reach the next coordinator, and the runner takes further runs.
+func TestRunnerSurvivesTheCoordinator(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := l.Addr().String()
+	_ = l.Close()
+	in, dir := up(t, "API_ADDR="+address), runnerDir(t)
+	in.startRunner(t, dir, nil, "-x", "test-executor")
+	run, session := in.startRun(t, map[string]any{"type": "start_session", "prompt": "test:sleep 3s"})
+	in.runIs(t, run, "running")
+	if p, err := os.FindProcess(in.PID); err != nil || p.Kill() != nil {
+		t.Fatal("the coordinator cannot be killed", err)
+	}
+	in.start(t, "API_ADDR="+address)
+	if got := in.runEnds(t, run); got["status"] != "completed" {
+		t.Fatalf("run %v", got)
+	}
+	if got := in.result(t, session); got != "[TEST-EXECUTOR] Received: test:sleep 3s" {
+		t.Errorf("result %q", got)
+	}
+	run, _ = in.startRun(t, map[string]any{"type": "start_session", "prompt": "next"})
+	if got := in.runEnds(t, run); got["status"] != "completed" {
+		t.Errorf("the next run %v", got)
+	}
+}
+
+// TestExecutorsTakeLocksAsTheirSession: what an executor locks through the gateway is its session's, and is freed with its end.
+func TestExecutorsTakeLocksAsTheirSession(t *testing.T) {
+	in, dir := up(t), runnerDir(t)
+	script := `#!/bin/sh
+cat >/dev/null
+send() { curl -sf -H 'Content-Type: application/json' -d "$1" "$AGENT_ORCHESTRATOR_API_URL/$2"; }
+send "{\"session_id\":\"$AGENT_SESSION_ID\",\"executor_session_id\":\"sh\"}" bind || exit 2
+send '{"file_path":"src/app.go"}' locks/acquire >lock.json || exit 3
+exec sleep 300
+`
+	path := filepath.Join(dir, "executors", "sh", "ao-sh-exec")
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	in.startRunner(t, dir, nil, "-x", "sh")
+	run, session := in.startRun(t, map[string]any{"type": "start_session", "prompt": "lock"})
+	eventually(t, 60*time.Second, "the lock", func() error {
+		raw, err := os.ReadFile(filepath.Join(in.Work, "lock.json"))
+		if err != nil || !strings.Contains(string(raw), `"success":true`) {
+			return fmt.Errorf("%s %v", raw, err)
+		}
+		return nil
+	})
+	if locks := fmt.Sprint(in.do(t, http.MethodGet, "/locks", nil)); !strings.Contains(locks, "src/app.go") || !strings.Contains(locks, session) {
+		t.Errorf("locks %s", locks)
+	}
+	in.do(t, http.MethodPost, "/runs/"+run+"/stop", nil)
+	if got := in.runEnds(t, run); got["status"] != "stopped" {
+		t.Fatalf("run %v", got)
+	}
+	if locks := fmt.Sprint(in.do(t, http.MethodGet, "/locks", nil)); strings.Contains(locks, "src/app.go") {
+		t.Errorf("the lock outlived the session: %s", locks)
+	}
 }
