@@ -216,5 +216,6 @@ func systems(o *options) []named {
 		{"ours, never empty", newEngine(silent, false)},
 		{alone, newEngine(noContext, false)},
 		{shuffled, newEngine(o.params, true)},
+		{"(ceiling of words)", newCeiling},
 	}
 }
