@@ -166,7 +166,21 @@ func (c *compiled) order(hits []Hit) {
 // of the question and some others.
 func (c *compiled) versions(a, b *Hit, x, y map[uint32]bool) bool {
 	like := jaccard(x, y)
-	return like >= c.p.Duplicate || like >= c.p.SameTopic && len(a.Parts.Matched) > 1 && slices.Equal(a.Parts.Matched, b.Parts.Matched)
+	return like >= c.p.Duplicate || like >= c.p.SameTopic && sameWords(a.Parts.Matched, b.Parts.Matched) >= c.p.SameWords
+}
+
+// sameWords is the Jaccard similarity of two short lists of terms; 0 for fewer than two common ones.
+func sameWords(a, b []string) float64 {
+	both := 0
+	for _, t := range a {
+		if slices.Contains(b, t) {
+			both++
+		}
+	}
+	if both < 2 {
+		return 0
+	}
+	return float64(both) / float64(len(a)+len(b)-both)
 }
 
 func termSet(sig []byte) map[uint32]bool {

@@ -33,7 +33,8 @@ type Params struct {
 	TagBoost    float64 // per asked tag the memory has, as a share of the best possible score
 	PathBoost   float64 // per asked path the memory is bound to or names
 	Duplicate   float64 // Jaccard similarity of terms from which the newer memory replaces the older
-	SameTopic   float64 // the same for memories that have the very same words of the question
+	SameTopic   float64 // the same for memories that have SameWords of the words of the question in common
+	SameWords   float64
 	Repaired    float64 // weight of a term that stands in for an unknown one, times the similarity
 
 	// Abstention (chosen likewise: a question in other words than the answer shares little with it), on the share of the query's information (IDF) that the best two-memory neighbourhood covers.
@@ -49,7 +50,7 @@ func Default() Params {
 		Small:   1000, Candidates: 5000, MaxShare: .10, Pairs: 6, Newest: 3000, LeastN: 300, QueryTerms: 48,
 		K1: 1.8, TitleWeight: 4, TitleB: .5, BodyB: .75,
 		ContextTop: 50, Radius: 6, Window: .5, Prev: .15, Next: .1, Prev2: .1, Next2: .1, Imported: .4,
-		Stale: .9, Recency: .06, HalfLife: 14, SkillSpread: .4, TagBoost: .15, PathBoost: .2, Duplicate: .5, SameTopic: .15, Repaired: .7,
+		Stale: .9, Recency: .06, HalfLife: 14, SkillSpread: .4, TagBoost: .15, PathBoost: .2, Duplicate: .5, SameTopic: .15, SameWords: 1, Repaired: .7,
 		AbsentBelow: .06, UnsureBelow: .45, CoverTerms: 12,
 	}
 }
