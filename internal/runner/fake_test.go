@@ -68,6 +68,7 @@ type fake struct {
 	leave    bool              // deregister at the next poll
 	runs     map[string]string // run → last accepted report
 	details  map[string]string // run → its error or signal
+	ended    map[string]int    // run → accepted terminal reports
 	events   []map[string]any
 	bound    map[string]map[string]any
 	agents   map[string]map[string]any
@@ -83,7 +84,7 @@ func newFake(t *testing.T) *fake {
 	t.Helper()
 	f := &fake{
 		t: t, changed: make(chan struct{}), runners: map[string]registration{}, online: map[string]bool{},
-		runs: map[string]string{}, details: map[string]string{}, bound: map[string]map[string]any{},
+		ended: map[string]int{}, runs: map[string]string{}, details: map[string]string{}, bound: map[string]map[string]any{},
 		agents: map[string]map[string]any{}, sessions: map[string]map[string]any{}, calls: map[string]int{}, holding: 20 * time.Second,
 	}
 	f.Server = httptest.NewServer(f.handler())
@@ -255,6 +256,9 @@ func (f *fake) report(w http.ResponseWriter, r *http.Request) {
 	}
 	f.change(func() {
 		f.runs[run] = kind
+		if kind != "started" {
+			f.ended[run]++
+		}
 		f.details[run] = text(body, "error") + text(body, "signal")
 	})
 	answer(w, 200, map[string]any{"ok": true})

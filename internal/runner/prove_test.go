@@ -1,0 +1,5 @@
+//go:build prove
+
+package runner
+
+func init() { killTrials = 150 }
