@@ -128,19 +128,27 @@ func (s *server) orchestrate() {
 	})
 	s.hub.Recheck(runnerTopics, runnerRecheck, s.store.RunnersWithNews)
 	s.live = live.New(liveSource(s.store))
-	s.callbacks = make(chan struct{}, 1)
+	s.callbacks, s.blueprints = make(chan struct{}, 1), make(chan struct{}, 1)
 	s.metrics.Gauge("coord_live_clients", "Open live views.", func() float64 { return float64(s.live.Clients()) })
 	s.hub.Observe(func(topic string) {
 		if topic == liveTopic || topic == "" {
 			s.live.Kick()
 		}
 		if topic == callbackTopic || topic == "" {
-			select {
-			case s.callbacks <- struct{}{}:
-			default:
-			}
+			kick(s.callbacks)
+		}
+		if topic == coord.BlueprintTopic || topic == "" {
+			kick(s.blueprints)
 		}
 	})
+}
+
+// kick says once that there is something to do. It never blocks.
+func kick(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
 }
 
 // deliverCallbacks tells idle parents what became of their children as soon as there may be something to tell. What it

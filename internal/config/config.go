@@ -96,6 +96,8 @@ type Orchestration struct {
 	NoMatchTimeout    Seconds `env:"RUN_NO_MATCH_TIMEOUT" envDefault:"300" doc:"seconds a run waits for a runner that meets its demands"`
 	RecoveryMode      string  `env:"RUN_RECOVERY_MODE" envDefault:"stale" doc:"runs whose runner is gone, at the start: stale (those older than 5 minutes), all, none"`
 	MaxDepth          int     `env:"RUN_MAX_DEPTH" envDefault:"10" doc:"how deep sessions may be nested"`
+	AgentsDir         string  `env:"AGENT_ORCHESTRATOR_AGENTS_DIR" example:"./config/agents" doc:"folder of agents' blueprints: loaded at the start, then kept like the database; default: .agent-orchestrator/agents in the project's directory, if it exists"`
+	ProjectDir        string  `env:"AGENT_ORCHESTRATOR_PROJECT_DIR" doc:"the project's directory; default: the current one"`
 	MaxChildren       int     `env:"RUN_MAX_CHILDREN" envDefault:"100" doc:"most children of one session that are at work at a time"`
 }
 

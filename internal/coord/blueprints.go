@@ -27,15 +27,14 @@ func (s *Store) GetAgent(ctx context.Context, _ ident.Caller, in client.GetAgent
 
 // CreateAgent makes a blueprint. Codes: invalid (400: name), conflict.
 func (s *Store) CreateAgent(ctx context.Context, c ident.Caller, in client.CreateAgent) (client.AgentBlueprint, error) {
-	in.MCPServers = typed(in.MCPServers)
+	in.MCPServers = TypedServers(in.MCPServers)
 	return s.putAgent(ctx, c, in.Name, in, true)
 }
 
 // UpdateAgent changes a blueprint. Codes: not_found.
 func (s *Store) UpdateAgent(ctx context.Context, c ident.Caller, in client.UpdateAgent) (client.AgentBlueprint, error) {
 	if in.MCPServers != nil {
-		servers := typed(*in.MCPServers)
-		in.MCPServers = &servers
+		TypedServers(*in.MCPServers) // in place: an empty map clears
 	}
 	return s.putAgent(ctx, c, in.Name, in, false)
 }
@@ -50,12 +49,12 @@ func (s *Store) putAgent(ctx context.Context, c ident.Caller, name string, in an
 	if err != nil {
 		return client.AgentBlueprint{}, err
 	}
-	return reply[client.AgentBlueprint](ctx, s, `select coord.put_agent($1, $2, $3, $4, $5)`, c.ProjectID, c.By, name, raw, create)
+	return changed[client.AgentBlueprint](ctx, s, `select coord.put_agent($1, $2, $3, $4, $5)`, c.ProjectID, c.By, name, raw, create)
 }
 
 // DeleteAgent removes a blueprint, used or not. Codes: not_found.
 func (s *Store) DeleteAgent(ctx context.Context, c ident.Caller, in client.BlueprintRef) (client.Nothing, error) {
-	return reply[client.Nothing](ctx, s, `select coord.delete_agent($1, $2, $3)`, c.ProjectID, c.By, in.Name)
+	return changed[client.Nothing](ctx, s, `select coord.delete_agent($1, $2, $3)`, c.ProjectID, c.By, in.Name)
 }
 
 // ListCapabilities lists the capabilities by name.
@@ -70,15 +69,14 @@ func (s *Store) GetCapability(ctx context.Context, _ ident.Caller, in client.Blu
 
 // CreateCapability makes a capability. Codes: invalid (400: name), conflict.
 func (s *Store) CreateCapability(ctx context.Context, c ident.Caller, in client.CreateCapability) (client.Capability, error) {
-	in.MCPServers = typed(in.MCPServers)
+	in.MCPServers = TypedServers(in.MCPServers)
 	return s.putCapability(ctx, c, in.Name, in, true)
 }
 
 // UpdateCapability changes a capability. Codes: not_found.
 func (s *Store) UpdateCapability(ctx context.Context, c ident.Caller, in client.UpdateCapability) (client.Capability, error) {
 	if in.MCPServers != nil {
-		servers := typed(*in.MCPServers)
-		in.MCPServers = &servers
+		TypedServers(*in.MCPServers) // in place: an empty map clears
 	}
 	return s.putCapability(ctx, c, in.Name, in, false)
 }
@@ -88,16 +86,20 @@ func (s *Store) putCapability(ctx context.Context, c ident.Caller, name string, 
 	if err != nil {
 		return client.Capability{}, err
 	}
-	return reply[client.Capability](ctx, s, `select coord.put_capability($1, $2, $3, $4, $5)`, c.ProjectID, c.By, name, raw, create)
+	return changed[client.Capability](ctx, s, `select coord.put_capability($1, $2, $3, $4, $5)`, c.ProjectID, c.By, name, raw, create)
 }
 
 // DeleteCapability removes a capability. Codes: not_found, conflict (agents use it).
 func (s *Store) DeleteCapability(ctx context.Context, c ident.Caller, in client.BlueprintRef) (client.Nothing, error) {
-	return reply[client.Nothing](ctx, s, `select coord.delete_capability($1, $2, $3)`, c.ProjectID, c.By, in.Name)
+	return changed[client.Nothing](ctx, s, `select coord.delete_capability($1, $2, $3)`, c.ProjectID, c.By, in.Name)
 }
 
-// typed gives servers without a type theirs: http where there is a url and no command, else stdio.
-func typed(servers map[string]client.MCPServer) map[string]client.MCPServer {
+// TypedServers gives servers without a type theirs: http where there is a url and no command, else stdio. It changes and
+// returns the map; nil when it is empty.
+func TypedServers(servers map[string]client.MCPServer) map[string]client.MCPServer {
+	if len(servers) == 0 {
+		return nil
+	}
 	for name, m := range servers {
 		if m.Type == "" {
 			m.Type = "stdio"
@@ -108,4 +110,16 @@ func typed(servers map[string]client.MCPServer) map[string]client.MCPServer {
 		}
 	}
 	return servers
+}
+
+// BlueprintTopic is woken when a blueprint or capability changed.
+const BlueprintTopic = "b:agents"
+
+// changed is reply for a function that changes blueprints.
+func changed[T any](ctx context.Context, s *Store, sql string, args ...any) (T, error) {
+	out, err := reply[T](ctx, s, sql, args...)
+	if err == nil {
+		s.wake(ctx, []string{BlueprintTopic})
+	}
+	return out, err
 }
