@@ -287,7 +287,7 @@ func TestKeeper(t *testing.T) {
 func TestPathsAreTranslated(t *testing.T) {
 	t.Parallel()
 	c := open(t, newWorld(), func(o *Options) { o.Paths = fakePaths{} })
-	if got := structured(c.call("acquire_lock", map[string]any{"file_path": "/root/a.go"}, nil)); got["file_path"] != "a.go" {
+	if got := structured(c.call("acquire_lock", map[string]any{"file_path": "/checkout/a.go"}, nil)); got["file_path"] != "a.go" {
 		t.Errorf("%v", got)
 	}
 	res := c.call("acquire_lock", map[string]any{"file_path": "/etc/passwd"}, nil)
@@ -300,7 +300,7 @@ func TestPathsAreTranslated(t *testing.T) {
 type fakePaths struct{}
 
 func (fakePaths) Relative(_ context.Context, path string) (string, error) {
-	if rel, ok := strings.CutPrefix(path, "/root/"); ok {
+	if rel, ok := strings.CutPrefix(path, "/checkout/"); ok {
 		return rel, nil
 	}
 	return "", fault.Invalid("", "the path lies outside /root", "give one inside")
