@@ -114,6 +114,7 @@ func OpenAPI(cat *op.Catalogue) []byte {
 		doc.Tags = append(doc.Tags, &huma.Tag{Name: t})
 	}
 	openOperations(doc)
+	streamOperations(doc)
 	raw, err := json.Marshal(doc)
 	if err != nil {
 		panic(fmt.Sprintf("openapi: %v", err)) // a declaration that cannot be printed: found at the first test
@@ -302,4 +303,25 @@ func openOperations(doc *huma.OpenAPI) {
 		})
 	}
 	doc.Tags = append(doc.Tags, &huma.Tag{Name: "server"})
+}
+
+// streamOperations adds the routes that keep a connection.
+func streamOperations(doc *huma.OpenAPI) {
+	text := &huma.Schema{Type: huma.TypeString}
+	for _, o := range []struct{ path, id, tag, summary, text, media string }{
+		{"/runner/runs", "poll_runner", "runner", "Long-poll of a runner", "Waits up to half a minute. 200 with one of {\"stop_runs\": [ids]}, {\"deregistered\": true}, {\"run\": Run}; " +
+			"204 when there was nothing; 401 for a runner that must register. A run is the runner's once it reports it started.", "application/json"},
+		{"/sse/sessions", "watch_sessions", "sse", "Live view as server-sent events", "Events init, session_created, session_updated, session_deleted, event, run_created, run_updated, run_failed, runner_registered, " +
+			"runner_updated, runner_removed. Last-Event-ID replays what came after it; gap names numbers that are not kept any more. A key may stand in api_key.", "text/event-stream"},
+		{"/ws", "watch_sessions_ws", "ws", "Live view as WebSocket", "The events of /sse/sessions as text frames, each an object with its type. What the client sends is ignored.", "application/json"},
+	} {
+		query := []*huma.Param{{Name: "session_id", In: "query", Description: "only this session", Schema: text}, {Name: "api_key", In: "query", Description: "the key, where no header can be sent", Schema: text}}
+		if o.id == "poll_runner" {
+			query = []*huma.Param{{Name: "runner_id", In: "query", Required: true, Schema: text}}
+		}
+		setOperation(doc, o.path, http.MethodGet, &huma.Operation{
+			OperationID: o.id, Summary: o.summary, Description: o.text, Tags: []string{o.tag}, Parameters: query,
+			Responses: map[string]*huma.Response{"200": {Description: "see above", Content: map[string]*huma.MediaType{o.media: {Schema: &huma.Schema{}}}}},
+		})
+	}
 }
