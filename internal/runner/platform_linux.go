@@ -11,6 +11,29 @@ import (
 	"syscall"
 )
 
+// groupAlive reports whether any process of the group still runs. Zombies do not count: in a container nobody may be
+// there to reap the orphans of a dead runner.
+func groupAlive(pgid int) bool {
+	if !groupExists(pgid) {
+		return false
+	}
+	found, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil || len(found) == 0 { // no /proc to look at
+		return true
+	}
+	group := strconv.Itoa(pgid)
+	for _, path := range found {
+		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+		if err != nil {
+			continue
+		}
+		if f := statFields(pid); len(f) > 2 && f[2] == group && f[0] != "Z" && f[0] != "X" {
+			return true
+		}
+	}
+	return false
+}
+
 // startOf is when the process began, in clock ticks since boot; empty when there is none.
 func startOf(pid int) string {
 	if f := statFields(pid); len(f) > 19 {

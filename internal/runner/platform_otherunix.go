@@ -8,6 +8,9 @@ import (
 	"strings"
 )
 
+// groupAlive reports whether any process of the group is left.
+func groupAlive(pgid int) bool { return groupExists(pgid) }
+
 // startOf is when the process began, as ps prints it; empty when there is none.
 func startOf(pid int) string {
 	out, err := exec.Command("ps", "-o", "lstart=", "-p", strconv.Itoa(pid)).Output()

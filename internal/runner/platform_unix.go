@@ -15,8 +15,8 @@ func ownGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: t
 func terminate(pgid int) { _ = syscall.Kill(-pgid, syscall.SIGTERM) } // gone already is as good
 func kill(pgid int)      { _ = syscall.Kill(-pgid, syscall.SIGKILL) }
 
-// groupAlive reports whether any process of the group is left.
-func groupAlive(pgid int) bool {
+// groupExists reports whether any process of the group is left, if only as a zombie.
+func groupExists(pgid int) bool {
 	err := syscall.Kill(-pgid, 0)
 	return err == nil || errors.Is(err, syscall.EPERM)
 }

@@ -371,7 +371,7 @@ func TestACoordinatorThatStartsLater(t *testing.T) {
 	address := freeAddress(t)
 	cfg.CoordinatorURL = "http://" + address
 	f.give("run_1", "x")
-	f.starts(t, cfg)
+	_, end := f.starts(t, cfg)
 	l, err := net.Listen("tcp", address)
 	if err != nil {
 		t.Skip("somebody took the port:", err)
@@ -381,6 +381,9 @@ func TestACoordinatorThatStartsLater(t *testing.T) {
 	t.Cleanup(func() { _ = srv.Close() })
 	if kind, _ := f.ends("run_1"); kind != "completed" {
 		t.Errorf("%s", kind)
+	}
+	if err := end(); err != nil { // before the server goes: the runner still has to deregister
+		t.Error(err)
 	}
 }
 
