@@ -14,7 +14,8 @@ import (
 
 // unaudited are changing operations without a row: signs of life, of which there are many and which change nothing
 // that anybody could ask about later.
-var unaudited = []string{"heartbeat", "renew_locks", "heartbeat_work", "renew_work", "progress_work",
+var unaudited = []string{
+	"heartbeat", "renew_locks", "heartbeat_work", "renew_work", "progress_work",
 	"add_session_event", "add_event", "runner_heartbeat", // events are a record themselves
 }
 
