@@ -2,4 +2,4 @@
 
 package runner
 
-func init() { killTrials = 60 }
+func init() { killTrials = 250 }

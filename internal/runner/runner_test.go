@@ -282,6 +282,47 @@ func TestShutdownEndsAndReportsRuns(t *testing.T) {
 	}
 }
 
+// TestASecondSignalKills: nothing is waited for, neither the drain nor the grace.
+func TestASecondSignalKills(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	cfg := f.config(t)
+	cfg.Drain, cfg.grace = time.Hour, time.Hour
+	r, err := New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := newContext(t)
+	defer cancel()
+	hurry, hurryUp := newContext(t)
+	defer hurryUp()
+	result := make(chan error, 1)
+	go func() { result <- r.Run(ctx, hurry) }()
+	f.give("run_s", "test:child")
+	pids := hangers(t, f, r, "run_s", 2)
+	cancel()
+	hurryUp()
+	select {
+	case err := <-result:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(patience):
+		t.Fatal("the runner does not end")
+	}
+	for _, pid := range pids {
+		if alive(pid) {
+			t.Errorf("process %d lives on", pid)
+		}
+	}
+	// The report was not waited for either: the next life sends it.
+	cfg.Drain, cfg.grace = 0, time.Second
+	f.starts(t, cfg)
+	if kind, detail := f.ends("run_s"); kind != "failed" || !strings.Contains(detail, "shut down") {
+		t.Errorf("%s %s", kind, detail)
+	}
+}
+
 func TestShutdownMayWait(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
