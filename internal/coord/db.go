@@ -62,7 +62,9 @@ func Open(ctx context.Context, dsn string, maxConns int32) (*pgxpool.Pool, error
 	} else {
 		cfg.ConnConfig.RuntimeParams["application_name"] = "agent-coordinator"
 		cfg.ConnConfig.RuntimeParams["statement_timeout"] = "15000"
-		cfg.ConnConfig.RuntimeParams["idle_in_transaction_session_timeout"] = "30000"
+		// Our transactions never wait for a person: one that idles belongs to a process that was stopped in the middle,
+		// and what it holds is in everybody's way.
+		cfg.ConnConfig.RuntimeParams["idle_in_transaction_session_timeout"] = "10000"
 	}
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)
 	if err != nil {
