@@ -1,0 +1,1118 @@
+-- What the migrations make: interfaces only. Written by `make golden`, read in review.
+
+-- tables
+coord.api_keys
+  id bigint not null identity
+  name text not null
+  hash bytea not null
+  prefix text not null
+  project_id bigint
+  scopes text[] not null
+  agent_id text
+  agent_type text
+  person text
+  created_at timestamp with time zone not null default coord.now()
+  expires_at timestamp with time zone
+  revoked_at timestamp with time zone
+  last_used_at timestamp with time zone
+coord.audit_log
+  project_id bigint not null
+  id bigint not null identity
+  at timestamp with time zone not null default coord.now()
+  principal text
+  agent_id text
+  agent_type text
+  session_id text
+  operation text not null
+  object_ids text[] not null default '{}'::text[]
+  success boolean not null
+  reason text
+  parameters jsonb
+  result jsonb
+  duration_ms real
+coord.callbacks
+  id bigint not null identity
+  source text not null
+  project_id bigint not null
+  parent_session_id text not null
+  child_session_id text not null
+  failed boolean not null
+  text text
+  created_at timestamp with time zone not null default coord.now()
+  delivered_at timestamp with time zone
+  delivered_run_id text
+coord.demand_class
+  project_id bigint not null
+  queue smallint not null
+  id integer not null
+  demands jsonb not null
+  digest bytea not null
+coord.demand_epoch
+  project_id bigint not null
+  queue smallint not null
+  last integer not null default 0
+coord.digest_marks
+  project_id bigint not null
+  reader text not null
+  audit_id bigint not null
+  at timestamp with time zone not null
+coord.file_digests
+  project_id bigint not null
+  repository text not null default ''::text
+  path text not null
+  digest text not null
+  at timestamp with time zone not null
+  agent_id text
+coord.idempotency
+  project_id bigint not null
+  agent_id text not null
+  operation text not null
+  key text not null
+  body_hash bytea not null
+  reply jsonb
+  created_at timestamp with time zone not null default coord.now()
+coord.lease
+  project_id bigint not null
+  queue smallint not null
+  until timestamp with time zone not null
+  id bigint not null
+  session_id bigint not null
+coord.live_head
+  one boolean not null default true
+  seq bigint not null
+coord.live_inbox
+  id bigint not null identity
+  project_id bigint
+  type text not null
+  session_id text
+  data jsonb
+  event_id bigint
+  at timestamp with time zone not null default coord.now()
+coord.live_log
+  seq bigint not null
+  project_id bigint
+  type text not null
+  session_id text
+  data jsonb
+  event_id bigint
+  at timestamp with time zone not null
+coord.lock_wait_keys (unlogged)
+  project_id bigint not null
+  space bigint not null
+  base text not null
+  key text not null
+  wait_id bigint not null
+  session_id bigint not null
+  branch text not null
+  kind text not null
+  mode text not null
+  path text not null
+  re text
+  pre text
+  lk text
+  anc text[] not null
+coord.lock_waits (unlogged)
+  project_id bigint not null
+  id bigint not null
+  session_id bigint not null
+  agent_id text not null
+  topic text not null
+  created_at timestamp with time zone not null
+  alive_until timestamp with time zone not null
+coord.memory_fold
+  project_id bigint not null
+  id bigint not null identity
+  delta smallint not null
+  groups smallint not null default 0
+  len_title integer not null
+  len_body integer not null
+  terms bigint[] not null
+  words text[] not null default '{}'::text[]
+coord.memory_groups
+  project_id bigint not null
+  id bigint not null identity
+  name text not null
+  imported boolean not null default false
+  last_seq integer not null default 0
+  last_at timestamp with time zone not null
+coord.memory_index
+  project_id bigint not null
+  id bigint not null
+  group_id bigint not null default 0
+  seq integer not null default 0
+  kind smallint not null
+  at timestamp with time zone not null
+  len_title smallint not null
+  len_body smallint not null
+  flags smallint not null default 0
+  skill smallint not null default 0
+  version smallint not null
+  rev integer not null
+  sig bytea not null
+  terms bigint[] not null
+coord.memory_policies
+  project_id bigint not null
+  layer text not null
+  archive_days integer
+  delete_days integer
+coord.memory_stat
+  project_id bigint not null
+  n bigint not null default 0
+  groups bigint not null default 0
+  len_title bigint not null default 0
+  len_body bigint not null default 0
+  swept_at timestamp with time zone not null default '-infinity'::timestamp with time zone
+coord.memory_terms
+  project_id bigint not null
+  term bigint not null
+  n integer not null
+coord.memory_unindexed
+  project_id bigint not null
+  id bigint not null
+  kind smallint not null
+coord.memory_vocab
+  project_id bigint not null
+  word text not null
+coord.notices
+  project_id bigint not null
+  id bigint not null identity
+  session_id bigint not null
+  kind text not null
+  text text not null
+  data jsonb
+  created_at timestamp with time zone not null default coord.now()
+  delivered_at timestamp with time zone
+coord.persons
+  name text not null
+  roles text[] not null default '{}'::text[]
+  created_at timestamp with time zone not null default coord.now()
+coord.ready
+  project_id bigint not null
+  queue smallint not null
+  class_id integer not null
+  priority smallint not null
+  id bigint not null
+coord.repository_aliases
+  alias text not null
+  project_id bigint not null
+  repository_id bigint not null
+coord.timer
+  project_id bigint not null
+  queue smallint not null
+  kind smallint not null
+  at timestamp with time zone not null
+  id bigint not null
+coord.work_dep
+  project_id bigint not null
+  on_id bigint not null
+  id bigint not null
+public.agent_blueprints
+  name text not null
+  description text not null
+  system_prompt text
+  mcp_servers jsonb
+  skills text[]
+  tags text[] not null default '{}'::text[]
+  capabilities text[] not null default '{}'::text[]
+  demands jsonb
+  status text not null default 'active'::text
+  created_at timestamp with time zone not null default coord.now()
+  modified_at timestamp with time zone not null default coord.now()
+public.agent_sessions
+  project_id bigint not null
+  id bigint not null identity
+  session_id text not null
+  agent_id text not null
+  agent_type text not null default 'unknown'::text
+  implicit boolean not null default false
+  status text not null default 'active'::text
+  capabilities text[] not null default '{}'::text[]
+  current_task text
+  metadata jsonb not null default '{}'::jsonb
+  lapse_seconds integer not null default 120
+  started_at timestamp with time zone not null default coord.now()
+  last_seen_at timestamp with time zone not null default coord.now()
+  heartbeat_at timestamp with time zone
+  ended_at timestamp with time zone
+  end_reason text
+public.agents
+  project_id bigint not null
+  agent_id text not null
+  agent_type text not null default 'unknown'::text
+  capabilities text[] not null default '{}'::text[]
+  trust smallint not null default 1
+  locks_expired bigint not null default 0
+  created_at timestamp with time zone not null default coord.now()
+  last_seen_at timestamp with time zone not null default coord.now()
+public.capabilities
+  name text not null
+  description text not null
+  text text
+  mcp_servers jsonb
+  created_at timestamp with time zone not null default coord.now()
+  modified_at timestamp with time zone not null default coord.now()
+public.events
+  project_id bigint not null
+  id bigint not null identity
+  session_id text not null
+  event_type text not null
+  timestamp text not null
+  tool_name text
+  tool_input jsonb
+  tool_output jsonb
+  error text
+  exit_code integer
+  reason text
+  role text
+  content jsonb
+  result_text text
+  result_data jsonb
+  at timestamp with time zone not null default coord.now()
+public.file_locks
+  project_id bigint not null
+  space bigint not null
+  base text not null
+  key text not null
+  branch text not null default ''::text
+  session_id bigint not null
+  kind text not null
+  mode text not null
+  token bigint not null
+  ttl_minutes integer not null
+  acquired_at timestamp with time zone not null
+  expires_at timestamp with time zone not null
+  file_path text not null
+  locked_by text not null
+  agent_type text not null
+  repository text
+  reason text
+  re text
+  pre text
+  lk text
+public.handoff_documents
+  project_id bigint not null
+  id uuid not null default coord.uuid7()
+  agent_name text not null
+  session_id text
+  to_agent text
+  summary text not null
+  completed_work jsonb not null default '[]'::jsonb
+  in_progress jsonb not null default '[]'::jsonb
+  decisions jsonb not null default '[]'::jsonb
+  next_steps jsonb not null default '[]'::jsonb
+  relevant_files jsonb not null default '[]'::jsonb
+  created_at timestamp with time zone not null default coord.now()
+public.memory_episodic
+  project_id bigint not null
+  id bigint not null default nextval('coord.memory_ids'::regclass)
+  memory_id uuid not null default coord.uuid7()
+  agent_id text not null
+  agent_type text not null default 'unknown'::text
+  session_id text
+  event_type text not null
+  summary text not null
+  details jsonb
+  outcome text
+  lessons text[] not null default '{}'::text[]
+  tags text[] not null default '{}'::text[]
+  repository text not null default ''::text
+  path text
+  line_from integer
+  line_to integer
+  digest text
+  stale_at timestamp with time zone
+  task_id uuid
+  source text
+  merged integer not null default 0
+  rev integer not null default 1
+  tokens integer not null default 0
+  dedup bigint not null
+  created_at timestamp with time zone not null default coord.now()
+  updated_at timestamp with time zone not null default coord.now()
+  archived_at timestamp with time zone
+public.memory_procedural
+  project_id bigint not null
+  id bigint not null default nextval('coord.memory_ids'::regclass)
+  memory_id uuid not null default coord.uuid7()
+  name text not null
+  description text not null default ''::text
+  steps jsonb not null default '[]'::jsonb
+  tags text[] not null default '{}'::text[]
+  agent_id text not null
+  uses integer not null default 0
+  successes integer not null default 0
+  rev integer not null default 1
+  tokens integer not null default 0
+  created_at timestamp with time zone not null default coord.now()
+  updated_at timestamp with time zone not null default coord.now()
+  used_at timestamp with time zone
+  archived_at timestamp with time zone
+public.memory_working
+  project_id bigint not null
+  id bigint not null identity
+  session bigint not null
+  agent_id text not null
+  session_id text not null
+  type text not null
+  content text not null
+  pinned boolean not null default false
+  tokens integer not null
+  shown text
+  shown_tokens integer not null
+  shown_by text
+  occurred_at timestamp with time zone not null default coord.now()
+  created_at timestamp with time zone not null default coord.now()
+public.message_recipients
+  project_id bigint not null
+  agent_id text not null
+  message_id uuid not null
+  delivered_at timestamp with time zone
+  read_at timestamp with time zone
+  acked_at timestamp with time zone
+public.messages
+  project_id bigint not null
+  id uuid not null default coord.uuid7()
+  thread text not null
+  reply_to uuid
+  sender text not null
+  sender_session text
+  sender_kind text not null
+  kind text not null
+  urgency text not null
+  text text not null
+  ack_required boolean not null default false
+  created_at timestamp with time zone not null default coord.now()
+public.projects
+  id bigint not null identity
+  name text not null
+  anon_read boolean not null default false
+  settings jsonb not null default '{}'::jsonb
+  created_at timestamp with time zone not null default coord.now()
+public.repositories
+  project_id bigint not null
+  id bigint not null identity
+  name text not null
+  remote text
+  root_commit text
+  created_at timestamp with time zone not null default coord.now()
+public.runners
+  runner_id text not null
+  hostname text not null
+  project_dir text not null
+  executor_profile text not null
+  executor jsonb not null default '{}'::jsonb
+  tags text[] not null default '{}'::text[]
+  require_matching_tags boolean not null default false
+  instance_id text
+  project_id bigint
+  registered_at timestamp with time zone not null default coord.now()
+  last_heartbeat timestamp with time zone not null default coord.now()
+  leaving boolean not null default false
+public.runs
+  project_id bigint not null
+  id bigint not null identity
+  run_id text not null
+  type text not null
+  session_id text not null
+  agent_name text
+  prompt text not null
+  project_dir text
+  parent_session_id text
+  execution_mode text not null default 'sync'::text
+  demands jsonb
+  status text not null default 'pending'::text
+  runner_id text
+  error text
+  signal text
+  priority smallint not null default 5
+  attempt smallint not null default 0
+  max_attempts smallint not null default 1
+  class_id integer
+  waits text
+  run_at timestamp with time zone
+  lease_until timestamp with time zone
+  stop_sent_at timestamp with time zone
+  stopping_at timestamp with time zone
+  deadline timestamp with time zone
+  timeout_at timestamp with time zone
+  no_match_seconds integer not null default 300
+  quiet boolean not null default false
+  created_by text not null default 'unknown'::text
+  created_at timestamp with time zone not null default coord.now()
+  claimed_at timestamp with time zone
+  started_at timestamp with time zone
+  completed_at timestamp with time zone
+public.sessions
+  project_id bigint not null
+  id bigint not null identity
+  session_id text not null
+  status text not null default 'pending'::text
+  project_dir text
+  agent_name text
+  last_resumed_at text
+  parent_session_id text
+  execution_mode text not null default 'sync'::text
+  executor_session_id text
+  executor_profile text
+  hostname text
+  created_by text not null default 'unknown'::text
+  created_at timestamp with time zone not null default coord.now()
+  updated_at timestamp with time zone not null default coord.now()
+public.work_queue
+  project_id bigint not null
+  id bigint not null identity
+  task_id uuid not null default coord.uuid7()
+  task_type text not null
+  description text not null
+  input_data jsonb
+  priority smallint not null default 5
+  status text not null default 'pending'::text
+  class_id integer not null
+  waiting_on integer not null default 0
+  depends_on uuid[] not null default '{}'::uuid[]
+  tags text[] not null default '{}'::text[]
+  agent_requirements jsonb
+  labels text[] not null default '{}'::text[]
+  files text[] not null default '{}'::text[]
+  repository text
+  run_at timestamp with time zone
+  deadline timestamp with time zone
+  max_attempts smallint not null default 3
+  attempt smallint not null default 0
+  claimed_by text
+  session_id bigint
+  claimed_at timestamp with time zone
+  lease_seconds integer
+  lease_until timestamp with time zone
+  lease_due timestamp with time zone
+  fence bigint not null default 0
+  progress jsonb
+  result jsonb
+  error_message text
+  ended_by text
+  ended_as text
+  submitted_by text not null
+  submitted_session bigint
+  created_at timestamp with time zone not null default coord.now()
+  updated_at timestamp with time zone not null default coord.now()
+  completed_at timestamp with time zone
+
+-- constraints
+agent_blueprints: agent_blueprints_name_check CHECK (((name ~ '^[a-zA-Z0-9][a-zA-Z0-9_-]*$'::text) AND (length(name) <= 60)))
+agent_blueprints: agent_blueprints_pkey PRIMARY KEY (name)
+agent_blueprints: agent_blueprints_status_check CHECK ((status = ANY (ARRAY['active'::text, 'inactive'::text])))
+agent_sessions: agent_sessions_lapse_seconds_check CHECK (((lapse_seconds >= 5) AND (lapse_seconds <= 86400)))
+agent_sessions: agent_sessions_pkey PRIMARY KEY (project_id, id)
+agent_sessions: agent_sessions_project_id_agent_id_session_id_key UNIQUE (project_id, agent_id, session_id)
+agent_sessions: agent_sessions_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE
+agent_sessions: agent_sessions_session_id_check CHECK (((length(session_id) >= 1) AND (length(session_id) <= 200)))
+agent_sessions: agent_sessions_status_check CHECK ((status = ANY (ARRAY['active'::text, 'lapsed'::text, 'ended'::text])))
+agents: agents_agent_id_check CHECK (((length(agent_id) >= 1) AND (length(agent_id) <= 200)))
+agents: agents_pkey PRIMARY KEY (project_id, agent_id)
+agents: agents_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE
+agents: agents_trust_check CHECK (((trust >= 0) AND (trust <= 4)))
+capabilities: capabilities_name_check CHECK (((name ~ '^[a-zA-Z0-9][a-zA-Z0-9_-]*$'::text) AND (length(name) <= 60)))
+capabilities: capabilities_pkey PRIMARY KEY (name)
+coord.api_keys: api_keys_hash_check CHECK ((length(hash) = 32))
+coord.api_keys: api_keys_hash_key UNIQUE (hash)
+coord.api_keys: api_keys_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200)))
+coord.api_keys: api_keys_name_key UNIQUE (name)
+coord.api_keys: api_keys_person_fkey FOREIGN KEY (person) REFERENCES coord.persons(name)
+coord.api_keys: api_keys_pkey PRIMARY KEY (id)
+coord.api_keys: api_keys_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE
+coord.api_keys: api_keys_scopes_check CHECK (((scopes <@ ARRAY['read'::text, 'write'::text, 'runner'::text, 'reviewer'::text, 'admin'::text]) AND (cardinality(scopes) > 0)))
+coord.audit_log: audit_log_pkey PRIMARY KEY (project_id, id)
+coord.callbacks: callbacks_pkey PRIMARY KEY (id)
+coord.callbacks: callbacks_source_key UNIQUE (source)
+coord.demand_class: demand_class_pkey PRIMARY KEY (project_id, queue, id)
+coord.demand_class: demand_class_project_id_queue_digest_key UNIQUE (project_id, queue, digest)
+coord.demand_epoch: demand_epoch_pkey PRIMARY KEY (project_id, queue)
+coord.digest_marks: digest_marks_pkey PRIMARY KEY (project_id, reader)
+coord.digest_marks: digest_marks_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE
+coord.file_digests: file_digests_pkey PRIMARY KEY (project_id, repository, path)
+coord.idempotency: idempotency_key_check CHECK (((length(key) >= 1) AND (length(key) <= 255)))
+coord.idempotency: idempotency_pkey PRIMARY KEY (project_id, agent_id, operation, key)
+coord.lease: lease_pkey PRIMARY KEY (project_id, queue, until, id)
+coord.live_head: live_head_one_check CHECK (one)
+coord.live_head: live_head_pkey PRIMARY KEY (one)
+coord.live_inbox: live_inbox_pkey PRIMARY KEY (id)
+coord.live_log: live_log_pkey PRIMARY KEY (seq)
+coord.lock_wait_keys: lock_wait_keys_pkey PRIMARY KEY (project_id, space, base, key, wait_id)
+coord.lock_waits: lock_waits_pkey PRIMARY KEY (project_id, id)
+coord.memory_fold: memory_fold_pkey PRIMARY KEY (project_id, id)
+coord.memory_groups: memory_groups_pkey PRIMARY KEY (project_id, id)
+coord.memory_groups: memory_groups_project_id_name_key UNIQUE (project_id, name)
+coord.memory_index: memory_index_pkey PRIMARY KEY (project_id, id)
+coord.memory_policies: memory_policies_archive_days_check CHECK (((archive_days >= 1) AND (archive_days <= 36500)))
+coord.memory_policies: memory_policies_delete_days_check CHECK (((delete_days >= 1) AND (delete_days <= 36500)))
+coord.memory_policies: memory_policies_layer_check CHECK ((layer = ANY (ARRAY['episodic'::text, 'working'::text, 'procedural'::text])))
+coord.memory_policies: memory_policies_pkey PRIMARY KEY (project_id, layer)
+coord.memory_stat: memory_stat_pkey PRIMARY KEY (project_id)
+coord.memory_terms: memory_terms_pkey PRIMARY KEY (project_id, term)
+coord.memory_unindexed: memory_unindexed_pkey PRIMARY KEY (project_id, id)
+coord.memory_vocab: memory_vocab_pkey PRIMARY KEY (project_id, word)
+coord.notices: notices_pkey PRIMARY KEY (project_id, id)
+coord.persons: persons_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200)))
+coord.persons: persons_pkey PRIMARY KEY (name)
+coord.persons: persons_roles_check CHECK ((roles <@ ARRAY['read'::text, 'write'::text, 'runner'::text, 'reviewer'::text, 'admin'::text]))
+coord.ready: ready_pkey PRIMARY KEY (project_id, queue, class_id, priority, id)
+coord.repository_aliases: repository_aliases_pkey PRIMARY KEY (alias)
+coord.repository_aliases: repository_aliases_project_id_repository_id_fkey FOREIGN KEY (project_id, repository_id) REFERENCES repositories(project_id, id) ON DELETE CASCADE
+coord.timer: timer_pkey PRIMARY KEY (project_id, queue, kind, at, id)
+coord.work_dep: work_dep_pkey PRIMARY KEY (project_id, on_id, id)
+events: events_event_type_check CHECK (((length(event_type) >= 1) AND (length(event_type) <= 200)))
+events: events_pkey PRIMARY KEY (project_id, id)
+file_locks: file_locks_kind_check CHECK ((kind = ANY (ARRAY['l'::text, 'd'::text, 'g'::text])))
+file_locks: file_locks_mode_check CHECK ((mode = ANY (ARRAY['exclusive'::text, 'shared'::text])))
+file_locks: file_locks_pkey PRIMARY KEY (project_id, space, base, key, branch, session_id)
+handoff_documents: handoff_documents_pkey PRIMARY KEY (project_id, id)
+handoff_documents: handoff_documents_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE
+handoff_documents: handoff_documents_summary_check CHECK (((length(summary) >= 1) AND (length(summary) <= 8000)))
+memory_episodic: memory_episodic_event_type_check CHECK (((length(event_type) >= 1) AND (length(event_type) <= 100)))
+memory_episodic: memory_episodic_pkey PRIMARY KEY (project_id, id)
+memory_episodic: memory_episodic_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE
+memory_episodic: memory_episodic_project_id_memory_id_key UNIQUE (project_id, memory_id)
+memory_episodic: memory_episodic_summary_check CHECK (((length(summary) >= 1) AND (length(summary) <= 4000)))
+memory_procedural: memory_procedural_check CHECK (((successes >= 0) AND (successes <= uses)))
+memory_procedural: memory_procedural_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200)))
+memory_procedural: memory_procedural_pkey PRIMARY KEY (project_id, id)
+memory_procedural: memory_procedural_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE
+memory_procedural: memory_procedural_project_id_memory_id_key UNIQUE (project_id, memory_id)
+memory_procedural: memory_procedural_project_id_name_key UNIQUE (project_id, name)
+memory_working: memory_working_pkey PRIMARY KEY (project_id, id)
+memory_working: memory_working_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE
+memory_working: memory_working_type_check CHECK (((length(type) >= 1) AND (length(type) <= 100)))
+message_recipients: message_recipients_agent_id_check CHECK (((length(agent_id) >= 1) AND (length(agent_id) <= 210)))
+message_recipients: message_recipients_pkey PRIMARY KEY (project_id, agent_id, message_id)
+message_recipients: message_recipients_project_id_message_id_fkey FOREIGN KEY (project_id, message_id) REFERENCES messages(project_id, id) ON DELETE CASCADE
+messages: messages_kind_check CHECK ((kind = ANY (ARRAY['note'::text, 'question'::text, 'answer'::text, 'request'::text, 'warning'::text, 'handoff'::text])))
+messages: messages_pkey PRIMARY KEY (project_id, id)
+messages: messages_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE
+messages: messages_sender_kind_check CHECK ((sender_kind = ANY (ARRAY['agent'::text, 'person'::text])))
+messages: messages_text_check CHECK (((length(text) >= 1) AND (length(text) <= 4000)))
+messages: messages_thread_check CHECK (((length(thread) >= 1) AND (length(thread) <= 200)))
+messages: messages_urgency_check CHECK ((urgency = ANY (ARRAY['normal'::text, 'high'::text, 'overseer'::text])))
+projects: projects_name_check CHECK ((name ~ '^[a-z0-9][a-z0-9._/-]{0,119}$'::text))
+projects: projects_name_key UNIQUE (name)
+projects: projects_pkey PRIMARY KEY (id)
+repositories: repositories_pkey PRIMARY KEY (project_id, id)
+repositories: repositories_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE
+repositories: repositories_project_id_name_key UNIQUE (project_id, name)
+runners: runners_pkey PRIMARY KEY (runner_id)
+runs: runs_execution_mode_check CHECK ((execution_mode = ANY (ARRAY['sync'::text, 'async_poll'::text, 'async_callback'::text])))
+runs: runs_max_attempts_check CHECK (((max_attempts >= 1) AND (max_attempts <= 20)))
+runs: runs_pkey PRIMARY KEY (project_id, id)
+runs: runs_priority_check CHECK (((priority >= 1) AND (priority <= 10)))
+runs: runs_run_id_key UNIQUE (run_id)
+runs: runs_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'claimed'::text, 'running'::text, 'stopping'::text, 'completed'::text, 'failed'::text, 'stopped'::text])))
+runs: runs_type_check CHECK ((type = ANY (ARRAY['start_session'::text, 'resume_session'::text])))
+runs: runs_waits_check CHECK ((waits = ANY (ARRAY['session'::text, 'time'::text])))
+sessions: sessions_execution_mode_check CHECK ((execution_mode = ANY (ARRAY['sync'::text, 'async_poll'::text, 'async_callback'::text])))
+sessions: sessions_pkey PRIMARY KEY (project_id, id)
+sessions: sessions_session_id_check CHECK (((length(session_id) >= 1) AND (length(session_id) <= 200)))
+sessions: sessions_session_id_key UNIQUE (session_id)
+sessions: sessions_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'running'::text, 'stopping'::text, 'stopped'::text, 'finished'::text, 'failed'::text])))
+work_queue: work_queue_description_check CHECK (((length(description) >= 1) AND (length(description) <= 20000)))
+work_queue: work_queue_max_attempts_check CHECK (((max_attempts >= 1) AND (max_attempts <= 20)))
+work_queue: work_queue_pkey PRIMARY KEY (project_id, id)
+work_queue: work_queue_priority_check CHECK (((priority >= 1) AND (priority <= 10)))
+work_queue: work_queue_project_id_task_id_key UNIQUE (project_id, task_id)
+work_queue: work_queue_status_check CHECK ((status = ANY (ARRAY['scheduled'::text, 'pending'::text, 'claimed'::text, 'running'::text, 'verifying'::text, 'completed'::text, 'failed'::text, 'dead'::text, 'cancelled'::text])))
+work_queue: work_queue_task_type_check CHECK (((length(task_type) >= 1) AND (length(task_type) <= 200)))
+work_queue: work_queue_waiting_on_check CHECK ((waiting_on >= 0))
+
+-- indexes
+CREATE UNIQUE INDEX api_keys_hash_key ON coord.api_keys USING btree (hash)
+CREATE UNIQUE INDEX api_keys_name_key ON coord.api_keys USING btree (name)
+CREATE INDEX api_keys_person ON coord.api_keys USING btree (person)
+CREATE UNIQUE INDEX api_keys_pkey ON coord.api_keys USING btree (id)
+CREATE INDEX api_keys_project ON coord.api_keys USING btree (project_id)
+CREATE INDEX audit_log_at ON coord.audit_log USING btree (project_id, at)
+CREATE UNIQUE INDEX audit_log_pkey ON coord.audit_log USING btree (project_id, id)
+CREATE INDEX callbacks_open ON coord.callbacks USING btree (parent_session_id, id) WHERE (delivered_at IS NULL)
+CREATE UNIQUE INDEX callbacks_pkey ON coord.callbacks USING btree (id)
+CREATE UNIQUE INDEX callbacks_source_key ON coord.callbacks USING btree (source)
+CREATE UNIQUE INDEX demand_class_pkey ON coord.demand_class USING btree (project_id, queue, id)
+CREATE UNIQUE INDEX demand_class_project_id_queue_digest_key ON coord.demand_class USING btree (project_id, queue, digest)
+CREATE UNIQUE INDEX demand_epoch_pkey ON coord.demand_epoch USING btree (project_id, queue)
+CREATE UNIQUE INDEX digest_marks_pkey ON coord.digest_marks USING btree (project_id, reader)
+CREATE UNIQUE INDEX file_digests_pkey ON coord.file_digests USING btree (project_id, repository, path)
+CREATE INDEX idempotency_age ON coord.idempotency USING btree (created_at)
+CREATE UNIQUE INDEX idempotency_pkey ON coord.idempotency USING btree (project_id, agent_id, operation, key)
+CREATE UNIQUE INDEX lease_pkey ON coord.lease USING btree (project_id, queue, until, id)
+CREATE UNIQUE INDEX live_head_pkey ON coord.live_head USING btree (one)
+CREATE UNIQUE INDEX live_inbox_pkey ON coord.live_inbox USING btree (id)
+CREATE INDEX live_log_at ON coord.live_log USING btree (at)
+CREATE UNIQUE INDEX live_log_pkey ON coord.live_log USING btree (seq)
+CREATE UNIQUE INDEX lock_wait_keys_pkey ON coord.lock_wait_keys USING btree (project_id, space, base, key, wait_id)
+CREATE INDEX lock_wait_keys_session ON coord.lock_wait_keys USING btree (session_id, project_id)
+CREATE INDEX lock_wait_keys_wait ON coord.lock_wait_keys USING btree (wait_id, project_id)
+CREATE UNIQUE INDEX lock_waits_pkey ON coord.lock_waits USING btree (project_id, id)
+CREATE INDEX lock_waits_session ON coord.lock_waits USING btree (session_id, project_id)
+CREATE UNIQUE INDEX memory_fold_pkey ON coord.memory_fold USING btree (project_id, id)
+CREATE UNIQUE INDEX memory_groups_pkey ON coord.memory_groups USING btree (project_id, id)
+CREATE UNIQUE INDEX memory_groups_project_id_name_key ON coord.memory_groups USING btree (project_id, name)
+CREATE UNIQUE INDEX memory_index_pkey ON coord.memory_index USING btree (project_id, id)
+CREATE UNIQUE INDEX memory_index_place ON coord.memory_index USING btree (project_id, group_id, seq) WHERE (group_id <> 0)
+CREATE INDEX memory_index_terms ON coord.memory_index USING gin (terms) WITH (fastupdate=off)
+CREATE INDEX memory_index_version ON coord.memory_index USING btree (version)
+CREATE UNIQUE INDEX memory_policies_pkey ON coord.memory_policies USING btree (project_id, layer)
+CREATE UNIQUE INDEX memory_stat_pkey ON coord.memory_stat USING btree (project_id)
+CREATE UNIQUE INDEX memory_terms_pkey ON coord.memory_terms USING btree (project_id, term)
+CREATE UNIQUE INDEX memory_unindexed_pkey ON coord.memory_unindexed USING btree (project_id, id)
+CREATE INDEX memory_vocab_like ON coord.memory_vocab USING gin (word extensions.gin_trgm_ops)
+CREATE UNIQUE INDEX memory_vocab_pkey ON coord.memory_vocab USING btree (project_id, word)
+CREATE INDEX notices_age ON coord.notices USING btree (created_at)
+CREATE UNIQUE INDEX notices_pkey ON coord.notices USING btree (project_id, id)
+CREATE INDEX notices_waiting ON coord.notices USING btree (project_id, session_id, id) WHERE (delivered_at IS NULL)
+CREATE UNIQUE INDEX persons_pkey ON coord.persons USING btree (name)
+CREATE UNIQUE INDEX ready_pkey ON coord.ready USING btree (project_id, queue, class_id, priority, id)
+CREATE UNIQUE INDEX repository_aliases_pkey ON coord.repository_aliases USING btree (alias)
+CREATE INDEX repository_aliases_repo ON coord.repository_aliases USING btree (project_id, repository_id)
+CREATE UNIQUE INDEX timer_pkey ON coord.timer USING btree (project_id, queue, kind, at, id)
+CREATE UNIQUE INDEX work_dep_pkey ON coord.work_dep USING btree (project_id, on_id, id)
+CREATE UNIQUE INDEX agent_blueprints_pkey ON public.agent_blueprints USING btree (name)
+CREATE INDEX agent_sessions_lapse ON public.agent_sessions USING btree (project_id, heartbeat_at) WHERE ((status = 'active'::text) AND (heartbeat_at IS NOT NULL))
+CREATE INDEX agent_sessions_orchestrated ON public.agent_sessions USING btree (session_id) WHERE (status = 'active'::text)
+CREATE UNIQUE INDEX agent_sessions_pkey ON public.agent_sessions USING btree (project_id, id)
+CREATE UNIQUE INDEX agent_sessions_project_id_agent_id_session_id_key ON public.agent_sessions USING btree (project_id, agent_id, session_id)
+CREATE UNIQUE INDEX agents_pkey ON public.agents USING btree (project_id, agent_id)
+CREATE UNIQUE INDEX capabilities_pkey ON public.capabilities USING btree (name)
+CREATE UNIQUE INDEX events_pkey ON public.events USING btree (project_id, id)
+CREATE INDEX events_session ON public.events USING btree (session_id, id)
+CREATE UNIQUE INDEX file_locks_pkey ON public.file_locks USING btree (project_id, space, base, key, branch, session_id)
+CREATE INDEX file_locks_session ON public.file_locks USING btree (session_id, project_id)
+CREATE INDEX handoff_documents_agent ON public.handoff_documents USING btree (project_id, agent_name, id)
+CREATE UNIQUE INDEX handoff_documents_pkey ON public.handoff_documents USING btree (project_id, id)
+CREATE INDEX memory_episodic_age ON public.memory_episodic USING btree (project_id, created_at) WHERE (archived_at IS NULL)
+CREATE INDEX memory_episodic_archived ON public.memory_episodic USING btree (project_id, archived_at) WHERE (archived_at IS NOT NULL)
+CREATE INDEX memory_episodic_dedup ON public.memory_episodic USING btree (project_id, dedup, id)
+CREATE INDEX memory_episodic_path ON public.memory_episodic USING btree (project_id, path) WHERE (path IS NOT NULL)
+CREATE UNIQUE INDEX memory_episodic_pkey ON public.memory_episodic USING btree (project_id, id)
+CREATE UNIQUE INDEX memory_episodic_project_id_memory_id_key ON public.memory_episodic USING btree (project_id, memory_id)
+CREATE UNIQUE INDEX memory_procedural_pkey ON public.memory_procedural USING btree (project_id, id)
+CREATE UNIQUE INDEX memory_procedural_project_id_memory_id_key ON public.memory_procedural USING btree (project_id, memory_id)
+CREATE UNIQUE INDEX memory_procedural_project_id_name_key ON public.memory_procedural USING btree (project_id, name)
+CREATE INDEX memory_working_age ON public.memory_working USING btree (project_id, created_at)
+CREATE UNIQUE INDEX memory_working_pkey ON public.memory_working USING btree (project_id, id)
+CREATE INDEX memory_working_session ON public.memory_working USING btree (project_id, session, id)
+CREATE INDEX message_recipients_message ON public.message_recipients USING btree (project_id, message_id)
+CREATE UNIQUE INDEX message_recipients_pkey ON public.message_recipients USING btree (project_id, agent_id, message_id)
+CREATE INDEX message_recipients_unread ON public.message_recipients USING btree (project_id, agent_id, message_id) WHERE (read_at IS NULL)
+CREATE INDEX message_recipients_waiting ON public.message_recipients USING btree (project_id, agent_id, message_id) WHERE ((delivered_at IS NULL) AND (read_at IS NULL))
+CREATE UNIQUE INDEX messages_pkey ON public.messages USING btree (project_id, id)
+CREATE INDEX messages_sender ON public.messages USING btree (project_id, sender, id)
+CREATE INDEX messages_thread ON public.messages USING btree (project_id, thread, id)
+CREATE UNIQUE INDEX projects_name_key ON public.projects USING btree (name)
+CREATE UNIQUE INDEX projects_pkey ON public.projects USING btree (id)
+CREATE UNIQUE INDEX repositories_pkey ON public.repositories USING btree (project_id, id)
+CREATE UNIQUE INDEX repositories_project_id_name_key ON public.repositories USING btree (project_id, name)
+CREATE UNIQUE INDEX runners_pkey ON public.runners USING btree (runner_id)
+CREATE UNIQUE INDEX runs_by_id ON public.runs USING btree (id)
+CREATE INDEX runs_deadline ON public.runs USING btree (deadline) WHERE ((deadline IS NOT NULL) AND (completed_at IS NULL))
+CREATE INDEX runs_delayed ON public.runs USING btree (run_at) WHERE ((status = 'pending'::text) AND (waits = 'time'::text))
+CREATE INDEX runs_held ON public.runs USING btree (runner_id, id) WHERE (status = ANY (ARRAY['claimed'::text, 'running'::text, 'stopping'::text]))
+CREATE UNIQUE INDEX runs_pkey ON public.runs USING btree (project_id, id)
+CREATE UNIQUE INDEX runs_run_id_key ON public.runs USING btree (run_id)
+CREATE INDEX runs_session ON public.runs USING btree (session_id, id)
+CREATE INDEX runs_timeout ON public.runs USING btree (timeout_at) WHERE ((status = 'pending'::text) AND (timeout_at IS NOT NULL))
+CREATE INDEX sessions_newest ON public.sessions USING btree (project_id, created_at DESC, id DESC)
+CREATE INDEX sessions_parent ON public.sessions USING btree (parent_session_id) WHERE (parent_session_id IS NOT NULL)
+CREATE UNIQUE INDEX sessions_pkey ON public.sessions USING btree (project_id, id)
+CREATE UNIQUE INDEX sessions_session_id_key ON public.sessions USING btree (session_id)
+CREATE UNIQUE INDEX work_queue_pkey ON public.work_queue USING btree (project_id, id)
+CREATE UNIQUE INDEX work_queue_project_id_task_id_key ON public.work_queue USING btree (project_id, task_id)
+
+-- functions
+coord.ack_messages(p_project bigint, p_session bigint, p_by text, p_agent text, p_ids uuid[]) returns jsonb security definer
+coord.acquire_lock(p_project bigint, p_session bigint, p_by text, p_space bigint, p_key text, p_anc text[], p_path text, p_shown text, p_repo text, p_branch text, p_mode text, p_minutes integer, p_reason text, OUT outcome text, OUT token bigint, OUT expires_at timestamp with time zone, OUT now timestamp with time zone, OUT locked_by text, OUT agent_type text, OUT holder_session text, OUT own boolean, OUT mode text, OUT branch text, OUT held_path text, OUT reason text, OUT locked_at timestamp with time zone) returns record security definer
+coord.acquire_lock_many(p_project bigint[], p_session bigint[], p_by text[], p_space bigint[], p_key text[], p_anc text[], p_path text[], p_shown text[], p_repo text[], p_branch text[], p_minutes integer[], p_reason text[]) returns TABLE(outcome text, token bigint, expires_at timestamp with time zone, now timestamp with time zone, locked_by text, agent_type text, holder_session text, own boolean, mode text, branch text, held_path text, reason text, locked_at timestamp with time zone) security definer
+coord.acquire_locks(p_project bigint, p_session bigint, p_by text, p_home bigint, p_space bigint[], p_kind text[], p_base text[], p_key text[], p_path text[], p_repo text[], p_re text[], p_pre text[], p_lk text[], p_branch text, p_mode text, p_minutes integer, p_reason text, p_wait boolean DEFAULT false, p_topic text DEFAULT NULL::text, p_ticket bigint DEFAULT NULL::bigint) returns jsonb security definer
+coord.add_event(p_only bigint, p_session text, p_in jsonb) returns jsonb security definer
+coord.add_run(p_s sessions, p_by text, p_in jsonb, p_demands jsonb, p_no_match integer) returns runs
+coord.add_session(p_project bigint, p_by text, p_session text, p_status text, p_in jsonb) returns sessions
+coord.agent_demands(p_name text, p_start boolean) returns jsonb
+coord.agent_wire(p_a agent_blueprints) returns jsonb
+coord.audit(p_project bigint, p_session bigint, p_by text, p_operation text, p_ids text[], p_success boolean DEFAULT true, p_reason text DEFAULT NULL::text, p_parameters jsonb DEFAULT NULL::jsonb, p_result jsonb DEFAULT NULL::jsonb) returns void
+coord.audit_guard() returns trigger
+coord.authenticate(p_hash bytea) returns TABLE(name text, scopes text[], agent_id text, agent_type text, project_id bigint, person text) security definer
+coord.backoff_seconds(p_id bigint, p_attempt integer) returns integer
+coord.bind_session(p_only bigint, p_by text, p_session text, p_in jsonb) returns jsonb security definer
+coord.blocked_work(p_project bigint, p_limit integer) returns jsonb security definer
+coord.brief_locks(p_project bigint, p_session bigint, p_now timestamp with time zone) returns jsonb
+coord.brief_work(p_project bigint, p_s agent_sessions) returns jsonb
+coord.callback_prompt(p_rows coord.callbacks[]) returns text
+coord.callbacks_topic() returns text
+coord.cancel_wait(p_project bigint, p_session bigint, p_ticket bigint) returns jsonb security definer
+coord.cancel_work(p_project bigint, p_session bigint, p_by text, p_agent text, p_privileged boolean, p_task uuid, p_reason text) returns jsonb security definer
+coord.canonical_demands(p_demands jsonb) returns jsonb
+coord.capability_wire(p_c capabilities, p_full boolean) returns jsonb
+coord.check_locks(p_project bigint, p_home bigint, p_space bigint[], p_kind text[], p_base text[], p_key text[], p_path text[], p_repo text[], p_re text[], p_pre text[], p_lk text[], p_agent text, p_branch text, p_limit integer DEFAULT 100) returns jsonb security definer
+coord.check_name(p_what text, p_name text) returns void
+coord.check_parent(p_only bigint, p_parent text, p_session text) returns void
+coord.check_tasks(p_tasks jsonb, p_now timestamp with time zone) returns void
+coord.check_tree(p_parent text, p_limits jsonb) returns void
+coord.claim_ready(p_project bigint, p_queue smallint, p_classes integer[], p_n integer) returns bigint[]
+coord.claim_work(p_project bigint, p_session bigint, p_by text, p_types text[], p_tags text[], p_n integer, p_lease integer, p_classes integer[] DEFAULT '{}'::integer[], p_epoch integer DEFAULT 0, p_caps text DEFAULT NULL::text) returns jsonb security definer
+coord.class_epoch(p_project bigint, p_queue smallint) returns integer
+coord.class_of(p_project bigint, p_queue smallint, p_demands jsonb, OUT class_id integer, OUT made boolean) returns record
+coord.class_ranges(p_tok text) returns integer[]
+coord.cleanup_sessions(p_project bigint, p_by text, p_stale_minutes integer, p_idle_minutes integer, p_dry_run boolean) returns jsonb security definer
+coord.close_session(p_project bigint, p_session bigint, p_status text, p_reason text) returns jsonb
+coord.complete_one(p_project bigint, p_s agent_sessions, p_task uuid, p_success boolean, p_result jsonb, p_error text, p_retryable boolean, p_token text, p_raise boolean, p_now timestamp with time zone) returns jsonb
+coord.complete_work(p_project bigint, p_session bigint, p_by text, p_items jsonb) returns jsonb security definer
+coord.count_skill_use(p_project bigint, p_skill uuid, p_success boolean) returns memory_procedural
+coord.create_key(p_project bigint, p_by text, p_name text, p_hash bytea, p_prefix text, p_scopes text[], p_for bigint, p_agent text, p_type text, p_person text, p_days integer) returns jsonb security definer
+coord.create_person(p_project bigint, p_by text, p_name text, p_roles text[]) returns jsonb security definer
+coord.create_run(p_project bigint, p_only bigint, p_by text, p_in jsonb, p_limits jsonb) returns jsonb security definer
+coord.create_session(p_project bigint, p_only bigint, p_by text, p_in jsonb) returns jsonb security definer
+coord.cut(p_text text, p_bytes integer) returns text
+coord.delete_agent(p_project bigint, p_by text, p_name text) returns jsonb security definer
+coord.delete_capability(p_project bigint, p_by text, p_name text) returns jsonb security definer
+coord.delete_session(p_only bigint, p_by text, p_session text, p_tree boolean) returns jsonb security definer
+coord.deliver_callbacks(p_no_match integer, p_limit integer) returns jsonb security definer
+coord.demands_match(p_demands jsonb, p_claimer jsonb) returns boolean
+coord.depth_of(p_session text, p_max integer) returns integer
+coord.deregister_runner(p_project bigint, p_only bigint, p_by text, p_runner text, p_self boolean) returns jsonb security definer
+coord.doc_texts(p_doc jsonb, p_key text) returns text[]
+coord.drop_memory_index(p_project bigint, p_ids bigint[]) returns void
+coord.due_projects(p_queue smallint, p_now timestamp with time zone) returns SETOF bigint
+coord.due_runs(p_now timestamp with time zone, p_limit integer) returns TABLE(run_id text, session_id text, what text)
+coord.emit(p_project bigint, p_type text, p_session text, p_data jsonb, p_event bigint DEFAULT NULL::bigint) returns void
+coord.end_run(p_r runs, p_status text, p_error text) returns text[]
+coord.end_session(p_project bigint, p_agent text, p_name text, p_by text, p_reason text) returns jsonb security definer
+coord.end_task(p_w work_queue, p_now timestamp with time zone, p_status text, p_result jsonb, p_error text) returns void
+coord.enqueue_run(p_r runs) returns text[]
+coord.ensure_project(p_name text) returns bigint security definer
+coord.event_wire(p_e events) returns jsonb
+coord.export_memory(p_project bigint, p_layer text, p_after bigint, p_archived boolean, p_limit integer) returns TABLE(id bigint, doc jsonb) security definer
+coord.fail(p_status integer, p_code text, p_what text, p_why text, p_next text, p_field text DEFAULT NULL::text) returns void
+coord.fail_run(p_r runs, p_error text) returns text[]
+coord.fold_memory(p_limit integer) returns integer security definer
+coord.force_release_locks(p_project bigint, p_by text, p_home bigint, p_space bigint[], p_kind text[], p_base text[], p_key text[], p_path text[], p_repo text[], p_re text[], p_pre text[], p_lk text[], p_agent text, p_reason text) returns jsonb security definer
+coord.forget_memory(p_project bigint, p_session bigint, p_by text, p_agent text, p_ids uuid[], p_reason text) returns jsonb security definer
+coord.free_locks(p_project bigint, p_session bigint, p_reason text) returns jsonb security definer
+coord.free_work(p_project bigint, p_session bigint, p_reason text) returns jsonb security definer
+coord.get_agent(p_name text, p_raw boolean) returns jsonb security definer
+coord.get_blueprint(p_name text) returns agent_blueprints
+coord.get_capability(p_name text) returns jsonb security definer
+coord.get_capability_row(p_name text) returns capabilities
+coord.get_memory(p_project bigint, p_id uuid) returns jsonb security definer
+coord.get_run(p_only bigint, p_run text) returns jsonb security definer
+coord.get_session(p_only bigint, p_session text) returns jsonb security definer
+coord.get_task(p_project bigint, p_task uuid) returns jsonb security definer
+coord.get_working(p_project bigint, p_session bigint, p_originals boolean, p_limit integer) returns jsonb security definer
+coord.give_back(p_w work_queue, p_now timestamp with time zone, p_delay integer, p_error text) returns text
+coord.glob_meet(p_a text, p_b text) returns boolean
+coord.glob_toks(p_seg text) returns text[]
+coord.glob_walk(p_a text[], p_b text[], p_deep boolean) returns boolean
+coord.has_memories(p_project bigint) returns boolean security definer
+coord.hear_runner(p_only bigint, p_runner text, p_stale integer) returns boolean
+coord.heartbeat_session(p_project bigint, p_session bigint, p_task text) returns jsonb security definer
+coord.heartbeat_work(p_project bigint, p_session bigint, p_task uuid, p_lease integer, p_token text) returns jsonb security definer
+coord.holds_task(p_w work_queue, p_s agent_sessions, p_token text) returns boolean
+coord.hush_notices(p_project bigint, p_agent text, p_ids uuid[]) returns void
+coord.import_memory(p_project bigint, p_session bigint, p_by text, p_source text, p_docs jsonb) returns jsonb security definer
+coord.is_below(p_session text, p_above text) returns boolean
+coord.iso(p_at timestamp with time zone) returns text
+coord.join_repository(p_bound bigint, p_by text, p_project text, p_remote text, p_root text, p_name text) returns jsonb security definer
+coord.key_json(p_key coord.api_keys) returns jsonb
+coord.lane_topic(p_project bigint, p_queue smallint, p_class integer) returns text
+coord.legacy_event(p_project bigint, p_only bigint, p_by text, p_in jsonb) returns jsonb security definer
+coord.like_agents(p_project bigint, p_name text) returns text
+coord.list_agents(p_tags text[]) returns jsonb security definer
+coord.list_capabilities() returns jsonb security definer
+coord.list_keys(p_bound bigint, p_all boolean) returns jsonb security definer
+coord.list_messages(p_project bigint, p_agent text, p_box text, p_thread text, p_limit integer, p_peek boolean) returns jsonb security definer
+coord.list_persons() returns jsonb security definer
+coord.list_projects(p_bound bigint) returns jsonb security definer
+coord.list_runners(p_only bigint, p_stale integer, p_remove integer) returns jsonb security definer
+coord.list_runs(p_project bigint, p_filter jsonb, p_limit integer, p_after text, p_newest boolean) returns jsonb security definer
+coord.list_sessions(p_project bigint, p_capability text, p_status text, p_limit integer) returns jsonb security definer
+coord.list_skills(p_project bigint, p_tags text[], p_archived boolean, p_limit integer) returns jsonb security definer
+coord.list_work(p_project bigint, p_filter jsonb, p_limit integer, p_cursor bigint) returns jsonb security definer
+coord.live_after(p_after bigint, p_limit integer) returns jsonb security definer
+coord.live_topic() returns text
+coord.lock_anc(p_base text) returns text[]
+coord.lock_behind(p_project bigint, p_session bigint, p_now timestamp with time zone) returns coord.lock_edge[]
+coord.lock_blockers(p_project bigint, p_session bigint, p_before bigint, p_keys coord.lock_key[], p_anc text[], p_now timestamp with time zone) returns coord.lock_blocker[]
+coord.lock_enter(p_project bigint, p_session bigint) returns agent_sessions
+coord.lock_gates(p_project bigint, p_keys coord.lock_key[], p_anc text[], p_change boolean) returns void
+coord.lock_grant(p_project bigint, p_home bigint, p_me agent_sessions, p_by text, p_keys coord.lock_key[], p_minutes integer, p_reason text, p_ticket bigint, p_now timestamp with time zone) returns jsonb
+coord.lock_join(p_project bigint, p_me agent_sessions, p_topic text, p_keys coord.lock_key[], p_live coord.lock_blocker[], p_edges coord.lock_edge[], p_now timestamp with time zone) returns jsonb
+coord.lock_keys(p_home bigint, p_space bigint[], p_kind text[], p_base text[], p_key text[], p_path text[], p_repo text[], p_re text[], p_pre text[], p_lk text[], p_branch text, p_mode text) returns coord.lock_key[]
+coord.lock_live(p_blockers coord.lock_blocker[], p_edges coord.lock_edge[], p_now timestamp with time zone) returns coord.lock_blocker[]
+coord.lock_meet(p_ak text, p_ab text, p_akey text, p_are text, p_apre text, p_alk text, p_bk text, p_bb text, p_bkey text, p_bre text, p_bpre text, p_blk text) returns boolean
+coord.lock_mourn(p_project bigint, p_gone file_locks[], p_why text, p_tail text) returns jsonb
+coord.lock_refused(p_project bigint, p_me agent_sessions, p_keys coord.lock_key[], p_blockers coord.lock_blocker[], p_now timestamp with time zone) returns jsonb
+coord.lock_rivals(p_project bigint, p_session bigint, p_space bigint, p_kind text, p_base text, p_key text, p_branch text, p_mode text, p_re text, p_pre text, p_lk text, p_anc text[]) returns SETOF file_locks
+coord.lock_rivals_waiting(p_project bigint, p_session bigint, p_before bigint, p_space bigint, p_kind text, p_base text, p_key text, p_branch text, p_mode text, p_re text, p_pre text, p_lk text, p_anc text[]) returns SETOF coord.lock_wait_keys
+coord.lock_row_keys(p_rows file_locks[]) returns coord.lock_key[]
+coord.lock_run(p_only bigint, p_run text) returns runs
+coord.lock_session(p_only bigint, p_session text) returns sessions
+coord.lock_space(p_project bigint, p_name text) returns TABLE(id bigint, name text) security definer
+coord.lock_take_over(p_project bigint, p_blockers coord.lock_blocker[], p_agent text, p_now timestamp with time zone) returns jsonb
+coord.lock_task(p_project bigint, p_task uuid) returns work_queue
+coord.lock_to_wake(p_project bigint, p_keys coord.lock_key[], p_now timestamp with time zone) returns jsonb
+coord.lock_under(p_path text, p_dir text) returns boolean
+coord.lock_waiting(p_project bigint, p_me agent_sessions, p_ticket bigint, p_keys coord.lock_key[], p_live coord.lock_blocker[], p_now timestamp with time zone) returns jsonb
+coord.lock_working(p_project bigint, p_session bigint) returns TABLE(id bigint, type text, content text, pinned boolean, tokens integer, shown text, shown_tokens integer) security definer
+coord.loosen_run(p_r runs) returns void
+coord.loosen_task(p_w work_queue, p_final boolean) returns void
+coord.lose_runs(p_runner text, p_keep text[], p_error text) returns text[]
+coord.match_classes(p_project bigint, p_queue smallint, p_claimer jsonb, p_after integer DEFAULT 0) returns integer[]
+coord.may_manage(p_w work_queue, p_agent text, p_by text, p_privileged boolean, p_what text) returns void
+coord.memories_all(p_project bigint, p_1 bigint[], p_2 bigint[], p_3 bigint[], p_4 bigint[], p_5 bigint[], p_6 bigint[], p_need bigint[], p_archived boolean, p_limit integer) returns TABLE(id bigint, group_id bigint, seq integer, kind smallint, at bigint, len_title smallint, len_body smallint, flags smallint, skill smallint, sig bytea) security definer
+coord.memories_any(p_project bigint, p_any bigint[], p_need bigint[], p_archived boolean, p_limit integer) returns TABLE(id bigint, group_id bigint, seq integer, kind smallint, at bigint, len_title smallint, len_body smallint, flags smallint, skill smallint, sig bytea) security definer
+coord.memories_by_id(p_projects bigint[], p_ids bigint[]) returns TABLE(id bigint, doc jsonb) security definer
+coord.memories_newest(p_project bigint, p_need bigint[], p_archived boolean, p_limit integer) returns TABLE(id bigint, group_id bigint, seq integer, kind smallint, at bigint, len_title smallint, len_body smallint, flags smallint, skill smallint, sig bytea) security definer
+coord.memories_to_index(p_project bigint, p_ids bigint[], p_version integer, p_limit integer) returns TABLE(project_id bigint, id bigint, kind smallint, rev integer, doc jsonb) security definer
+coord.memory_json(p_e memory_episodic) returns jsonb
+coord.memory_place(p_project bigint, p_name text, p_imported boolean, p_at timestamp with time zone, OUT v_group bigint, OUT v_seq integer, OUT v_new boolean) returns record
+coord.memory_policy(p_project bigint, p_layer text, OUT archive_days integer, OUT delete_days integer) returns record
+coord.memory_stats(p_project bigint, p_terms bigint[]) returns TABLE(n bigint, groups bigint, len_title double precision, len_body double precision, df bigint[]) security definer
+coord.memory_windows(p_project bigint, p_groups bigint[], p_from integer[], p_to integer[]) returns TABLE(id bigint, group_id bigint, seq integer, kind smallint, at bigint, len_title smallint, len_body smallint, flags smallint, skill smallint, sig bytea) security definer
+coord.merge_demands(VARIADIC p_list jsonb[]) returns jsonb
+coord.merge_memory(p_project bigint, p_session bigint, p_by text, p_id bigint, p_doc jsonb, p_now timestamp with time zone) returns jsonb
+coord.message_json(p_m messages, p_full boolean) returns jsonb
+coord.message_notice_data(p_m messages) returns jsonb
+coord.message_notice_text(p_m messages) returns text
+coord.message_recipients_of(p_project bigint, p_sender text, p_to text[], p_unknown boolean, OUT v_to text[], OUT v_unknown text[]) returns record
+coord.name_meet(p_a text, p_b text) returns boolean
+coord.new_memory(p_project bigint, p_agent text, p_type text, p_session text, p_doc jsonb, p_hash bigint, p_at timestamp with time zone, p_tokens integer) returns memory_episodic
+coord.no_run() returns void
+coord.no_session() returns void
+coord.nonempty_classes(p_project bigint, p_queue smallint, p_classes integer[]) returns integer[]
+coord.not_yours(p_task uuid, p_w work_queue) returns jsonb
+coord.notice(p_project bigint, p_session bigint, p_kind text, p_text text, p_data jsonb DEFAULT NULL::jsonb) returns void
+coord.now() returns timestamp with time zone
+coord.once_begin(p_project bigint, p_agent text, p_operation text, p_key text, p_hash bytea) returns jsonb
+coord.once_end(p_project bigint, p_agent text, p_operation text, p_key text, p_reply jsonb) returns void
+coord.open_session(p_project bigint, p_agent text, p_type text, p_session text) returns bigint security definer
+coord.orchestrated_sessions(p_project bigint, p_filter jsonb, p_limit integer, p_before text) returns jsonb security definer
+coord.outcome_flags(p_outcome text) returns integer
+coord.poll_runner(p_only bigint, p_runner text, p_stale integer, p_lease integer, p_classes integer[], p_epoch integer, p_caps text) returns jsonb security definer
+coord.post_message(p_m messages, p_to text[], p_session bigint) returns jsonb
+coord.progress_work(p_project bigint, p_session bigint, p_task uuid, p_percent double precision, p_note text, p_token text) returns jsonb security definer
+coord.project_digest(p_project bigint, p_reader text, p_agent text, p_peek boolean) returns jsonb security definer
+coord.project_json(p_id bigint) returns jsonb security definer
+coord.projects_with_memory(p_only bigint, p_limit integer) returns TABLE(id bigint, name text) security definer
+coord.purge_audit(p_project bigint, p_by text, p_days integer, p_limit integer DEFAULT 10000) returns bigint
+coord.put_agent(p_project bigint, p_by text, p_name text, p_in jsonb, p_create boolean) returns jsonb security definer
+coord.put_capability(p_project bigint, p_by text, p_name text, p_in jsonb, p_create boolean) returns jsonb security definer
+coord.put_memory_index(p_project bigint, p_id bigint, p_kind smallint, p_rev integer, p_at timestamp with time zone, p_group bigint, p_seq integer, p_new_group boolean, p_flags integer, p_skill integer, p_terms bigint[], p_sig bytea, p_words text[], p_title integer, p_body integer, p_version integer) returns void
+coord.query_audit(p_project bigint, p_agent text, p_operation text, p_since timestamp with time zone, p_success boolean, p_limit integer) returns jsonb security definer
+coord.queue_mail(p_project bigint, p_session bigint, p_agent text) returns void
+coord.read_handoffs(p_project bigint, p_agent text, p_limit integer) returns jsonb security definer
+coord.read_session(p_only bigint, p_session text) returns sessions
+coord.ready_topics(p_projects bigint[], p_queues smallint[], p_limit integer DEFAULT 64) returns text[] security definer
+coord.ready_work(p_project bigint, p_types text[], p_limit integer) returns jsonb security definer
+coord.record_skill_use(p_project bigint, p_session bigint, p_by text, p_skill uuid, p_success boolean) returns jsonb security definer
+coord.recover_runs(p_mode text, p_stale integer, p_limit integer) returns jsonb security definer
+coord.register_runner(p_project bigint, p_only bigint, p_by text, p_in jsonb, p_stale integer) returns jsonb security definer
+coord.register_session(p_project bigint, p_session bigint, p_by text, p_capabilities text[], p_task text, p_lapse_seconds integer, p_metadata jsonb, p_delegated_from text) returns jsonb security definer
+coord.reindex_memory(p_project bigint, p_id bigint, p_kind smallint, p_rev integer, p_terms bigint[], p_sig bytea, p_words text[], p_title integer, p_body integer, p_tokens integer, p_version integer) returns boolean security definer
+coord.release_lock(p_project bigint, p_session bigint, p_by text, p_space bigint, p_key text, p_anc text[], p_shown text) returns boolean security definer
+coord.release_lock_many(p_project bigint[], p_session bigint[], p_by text[], p_space bigint[], p_key text[], p_anc text[], p_shown text[]) returns boolean[] security definer
+coord.release_locks(p_project bigint, p_session bigint, p_by text, p_home bigint, p_space bigint[], p_kind text[], p_base text[], p_key text[], p_path text[], p_repo text[], p_re text[], p_pre text[], p_lk text[], p_branch text, p_any boolean DEFAULT false, p_all boolean DEFAULT false) returns jsonb security definer
+coord.release_work(p_project bigint, p_session bigint, p_by text, p_task uuid, p_reason text, p_token text) returns jsonb security definer
+coord.remember(p_project bigint, p_session bigint, p_by text, p_doc jsonb, p_terms bigint[], p_sig bytea, p_words text[], p_title integer, p_body integer, p_tokens integer, p_version integer) returns jsonb security definer
+coord.remove_runner(p_r runners) returns text[]
+coord.renew_session_locks(p_project bigint, p_session bigint, p_minutes integer DEFAULT NULL::integer) returns jsonb security definer
+coord.renew_work(p_project bigint, p_session bigint) returns integer security definer
+coord.report_digests(p_project bigint, p_agent text, p_session bigint, p_by text, p_repository text, p_files jsonb) returns jsonb security definer
+coord.report_run(p_only bigint, p_by text, p_runner text, p_run text, p_kind text, p_text text, p_stale integer) returns jsonb security definer
+coord.requeue_run(p_r runs, p_delay integer, p_error text) returns text[]
+coord.resolve_blueprint(p_name text) returns jsonb
+coord.resolve_repository(p_project text, p_remote text, p_root text, p_name text) returns TABLE(project_id bigint, project text, repository_id bigint, repository text) security definer
+coord.result_text(p_session text, OUT result text, OUT data jsonb) returns record
+coord.retain_memory(p_project bigint, p_limit integer) returns jsonb
+coord.retry_work(p_project bigint, p_session bigint, p_by text, p_agent text, p_privileged boolean, p_task uuid) returns jsonb security definer
+coord.revoke_key(p_project bigint, p_bound bigint, p_by text, p_name text) returns jsonb security definer
+coord.run_due(p_r runs, p_what text, p_now timestamp with time zone, p_stale integer) returns text[]
+coord.run_lost(p_r runs, p_error text) returns text[]
+coord.run_news(p_r runs) returns void
+coord.run_started(p_r runs) returns text[]
+coord.run_wire(p_r runs) returns jsonb
+coord.runner_claimer(p_r runners) returns jsonb
+coord.runner_classes(p_claimer jsonb, p_after integer) returns integer[]
+coord.runner_gone() returns void
+coord.runner_heartbeat(p_only bigint, p_runner text, p_stale integer) returns jsonb security definer
+coord.runner_lacks(p_r runners, p_demands jsonb, p_project bigint) returns text[]
+coord.runner_topic(p_runner text) returns text
+coord.runner_topics(p_runners text[]) returns text[] security definer
+coord.runner_wire(p_r runners, p_now timestamp with time zone, p_stale integer) returns jsonb
+coord.send_message(p_project bigint, p_session bigint, p_by text, p_sender text, p_to text[], p_text text, p_thread text, p_reply_to uuid, p_kind text, p_urgency text, p_ack boolean, p_unknown boolean) returns jsonb security definer
+coord.session(p_project bigint, p_session bigint) returns agent_sessions
+coord.session_affinity(p_only bigint, p_session text) returns jsonb security definer
+coord.session_brief(p_project bigint, p_session bigint) returns jsonb security definer
+coord.session_events(p_only bigint, p_session text, p_after bigint, p_limit integer, p_strict boolean) returns jsonb security definer
+coord.session_result(p_only bigint, p_session text) returns jsonb security definer
+coord.session_status(p_only bigint, p_session text) returns jsonb security definer
+coord.session_wire(p_s sessions) returns jsonb
+coord.set_memory_policy(p_project bigint, p_by text, p_layer text, p_archive integer, p_delete integer) returns jsonb security definer
+coord.set_session(p_s sessions, p_status text) returns text[]
+coord.similar_words(p_project bigint, p_words text[]) returns TABLE(asked text, word text, score real) security definer
+coord.skill_json(p_k memory_procedural) returns jsonb
+coord.skill_mean(p_uses integer, p_successes integer) returns integer
+coord.stop_locked(p_r runs) returns jsonb
+coord.stop_one_session(p_s sessions) returns jsonb
+coord.stop_run(p_only bigint, p_by text, p_run text) returns jsonb security definer
+coord.stop_session(p_only bigint, p_by text, p_session text, p_tree boolean) returns jsonb security definer
+coord.store_event(p_project bigint, p_session text, p_in jsonb) returns void
+coord.store_skill(p_project bigint, p_session bigint, p_by text, p_name text, p_description text, p_steps jsonb, p_tags text[]) returns jsonb security definer
+coord.submit_work(p_project bigint, p_session bigint, p_by text, p_repository text, p_tasks jsonb) returns jsonb security definer
+coord.sweep_deadlines(p_project bigint, p_now timestamp with time zone, p_limit integer) returns jsonb
+coord.sweep_leases(p_project bigint, p_now timestamp with time zone, p_limit integer) returns jsonb
+coord.sweep_leftovers(p_limit integer) returns jsonb security definer
+coord.sweep_locks(p_limit integer DEFAULT 500) returns jsonb security definer
+coord.sweep_memory(p_limit integer) returns jsonb security definer
+coord.sweep_runs(p_stale integer, p_remove integer, p_no_match integer, p_limit integer) returns jsonb security definer
+coord.sweep_schedule(p_project bigint, p_now timestamp with time zone, p_limit integer) returns jsonb
+coord.sweep_sessions(p_limit integer) returns jsonb security definer
+coord.sweep_work(p_limit integer DEFAULT 200) returns jsonb security definer
+coord.take_notices(p_project bigint, p_session bigint, p_limit integer DEFAULT 3) returns jsonb security definer
+coord.take_run(p_classes integer[], p_runner text, p_lease integer) returns runs
+coord.task_classes(p_project bigint, p_tasks jsonb, OUT classes integer[], OUT made integer) returns record
+coord.task_edges(p_project bigint, p_tasks jsonb) returns TABLE(n integer, on_n integer, on_id bigint, on_task uuid, open boolean)
+coord.task_json(p_w work_queue, p_full boolean) returns jsonb
+coord.task_levels(p_n integer, p_from integer[], p_to integer[]) returns integer[]
+coord.task_state(p_w work_queue) returns text
+coord.task_why(p_w work_queue, OUT why text, OUT waits_for jsonb) returns record
+coord.tell_parent(p_s sessions, p_r runs, p_failed boolean, p_text text) returns text[]
+coord.texts(p_list jsonb) returns text[]
+coord.tidy_demands(p_demands jsonb) returns jsonb
+coord.tok_meet(p_a text, p_b text) returns boolean
+coord.touch_sessions(p_projects bigint[], p_ids bigint[]) returns void security definer
+coord.truthy(p_value jsonb) returns jsonb
+coord.ts(p_at timestamp with time zone) returns text
+coord.unblock(p_project bigint, p_ids bigint[], p_now timestamp with time zone) returns text[]
+coord.undo_locks(p_project bigint, p_session bigint, p_by text, p_token bigint) returns jsonb security definer
+coord.union_texts(p_a text[], p_b text[]) returns text[]
+coord.unready(p_project bigint, p_queue smallint, p_class integer, p_priority smallint, p_id bigint) returns void
+coord.update_session(p_only bigint, p_by text, p_session text, p_in jsonb) returns jsonb security definer
+coord.update_working(p_project bigint, p_session bigint, p_by text, p_item jsonb, p_changes jsonb) returns jsonb security definer
+coord.uuid7() returns uuid
+coord.verify_lock(p_project bigint, p_home bigint, p_space bigint[], p_kind text[], p_base text[], p_key text[], p_path text[], p_repo text[], p_re text[], p_pre text[], p_lk text[], p_token bigint) returns jsonb security definer
+coord.why_not_ready(p_project bigint, p_task uuid, p_agent text) returns jsonb security definer
+coord.why_run(p_only bigint, p_run text, p_stale integer) returns jsonb security definer
+coord.wire_id(p_prefix text) returns text
+coord.work_claimer(p_session agent_sessions, p_types text[], p_tags text[]) returns jsonb
+coord.work_classes(p_project bigint, p_session bigint, p_types text[], p_tags text[]) returns jsonb security definer
+coord.work_counts(p_project bigint) returns jsonb
+coord.work_session(p_project bigint, p_session bigint) returns agent_sessions
+coord.work_stats(p_project bigint) returns jsonb security definer
+coord.work_topic(p_project bigint) returns text
+coord.write_handoff(p_project bigint, p_session bigint, p_by text, p_summary text, p_doc jsonb, p_to text) returns jsonb security definer
+coord.wrong_report(p_r runs, p_runner text, p_kind text) returns void
+
+-- triggers
+CREATE TRIGGER audit_immutable BEFORE DELETE OR UPDATE ON coord.audit_log FOR EACH ROW EXECUTE FUNCTION coord.audit_guard()
+CREATE TRIGGER audit_no_truncate BEFORE TRUNCATE ON coord.audit_log FOR EACH STATEMENT EXECUTE FUNCTION coord.audit_guard()
+
+-- policies
+public.agent_blueprints: agent_blueprints_read for SELECT to authenticated using (true) check ()
+public.agent_blueprints: agent_blueprints_service for ALL to service_role using (true) check (true)
+public.agent_sessions: agent_sessions_read for SELECT to anon, authenticated using ((project_id IN ( SELECT projects.id
+   FROM projects))) check ()
+public.agent_sessions: agent_sessions_service for ALL to service_role using (true) check (true)
+public.agents: agents_read for SELECT to anon, authenticated using ((project_id IN ( SELECT projects.id
+   FROM projects))) check ()
+public.agents: agents_service for ALL to service_role using (true) check (true)
+public.capabilities: capabilities_read for SELECT to authenticated using (true) check ()
+public.capabilities: capabilities_service for ALL to service_role using (true) check (true)
+public.events: events_read for SELECT to anon, authenticated using ((project_id IN ( SELECT projects.id
+   FROM projects))) check ()
+public.events: events_service for ALL to service_role using (true) check (true)
+public.file_locks: file_locks_read for SELECT to anon, authenticated using ((project_id IN ( SELECT projects.id
+   FROM projects))) check ()
+public.file_locks: file_locks_service for ALL to service_role using (true) check (true)
+public.handoff_documents: handoff_documents_read for SELECT to anon, authenticated using ((project_id IN ( SELECT projects.id
+   FROM projects))) check ()
+public.handoff_documents: handoff_documents_service for ALL to service_role using (true) check (true)
+public.memory_episodic: memory_episodic_read for SELECT to anon, authenticated using ((project_id IN ( SELECT projects.id
+   FROM projects))) check ()
+public.memory_episodic: memory_episodic_service for ALL to service_role using (true) check (true)
+public.memory_procedural: memory_procedural_read for SELECT to anon, authenticated using ((project_id IN ( SELECT projects.id
+   FROM projects))) check ()
+public.memory_procedural: memory_procedural_service for ALL to service_role using (true) check (true)
+public.memory_working: memory_working_read for SELECT to anon, authenticated using ((project_id IN ( SELECT projects.id
+   FROM projects))) check ()
+public.memory_working: memory_working_service for ALL to service_role using (true) check (true)
+public.message_recipients: message_recipients_read for SELECT to authenticated using ((project_id IN ( SELECT projects.id
+   FROM projects))) check ()
+public.message_recipients: message_recipients_service for ALL to service_role using (true) check (true)
+public.messages: messages_read for SELECT to authenticated using ((project_id IN ( SELECT projects.id
+   FROM projects))) check ()
+public.messages: messages_service for ALL to service_role using (true) check (true)
+public.projects: projects_anon for SELECT to anon using (anon_read) check ()
+public.projects: projects_member for SELECT to authenticated using ((name IN ( SELECT jsonb_array_elements_text(COALESCE(((( SELECT auth.jwt() AS jwt) -> 'app_metadata'::text) -> 'projects'::text), '[]'::jsonb)) AS jsonb_array_elements_text))) check ()
+public.projects: projects_service for ALL to service_role using (true) check (true)
+public.repositories: repositories_read for SELECT to anon, authenticated using ((project_id IN ( SELECT projects.id
+   FROM projects))) check ()
+public.repositories: repositories_service for ALL to service_role using (true) check (true)
+public.runners: runners_read for SELECT to authenticated using (true) check ()
+public.runners: runners_service for ALL to service_role using (true) check (true)
+public.runs: runs_read for SELECT to anon, authenticated using ((project_id IN ( SELECT projects.id
+   FROM projects))) check ()
+public.runs: runs_service for ALL to service_role using (true) check (true)
+public.sessions: sessions_read for SELECT to anon, authenticated using ((project_id IN ( SELECT projects.id
+   FROM projects))) check ()
+public.sessions: sessions_service for ALL to service_role using (true) check (true)
+public.work_queue: work_queue_read for SELECT to anon, authenticated using ((project_id IN ( SELECT projects.id
+   FROM projects))) check ()
+public.work_queue: work_queue_service for ALL to service_role using (true) check (true)
+
+-- grants
+agent_blueprints: DELETE, INSERT, SELECT, UPDATE to service_role
+agent_blueprints: SELECT to anon
+agent_blueprints: SELECT to authenticated
+agent_sessions: DELETE, INSERT, SELECT, UPDATE to service_role
+agent_sessions: SELECT to anon
+agent_sessions: SELECT to authenticated
+agents: DELETE, INSERT, SELECT, UPDATE to service_role
+agents: SELECT to anon
+agents: SELECT to authenticated
+capabilities: DELETE, INSERT, SELECT, UPDATE to service_role
+capabilities: SELECT to anon
+capabilities: SELECT to authenticated
+events: DELETE, INSERT, SELECT, UPDATE to service_role
+events: SELECT to anon
+events: SELECT to authenticated
+file_locks: DELETE, INSERT, SELECT, UPDATE to service_role
+file_locks: SELECT to anon
+file_locks: SELECT to authenticated
+handoff_documents: DELETE, INSERT, SELECT, UPDATE to service_role
+handoff_documents: SELECT to anon
+handoff_documents: SELECT to authenticated
+memory_episodic: DELETE, INSERT, SELECT, UPDATE to service_role
+memory_episodic: SELECT to anon
+memory_episodic: SELECT to authenticated
+memory_procedural: DELETE, INSERT, SELECT, UPDATE to service_role
+memory_procedural: SELECT to anon
+memory_procedural: SELECT to authenticated
+memory_working: DELETE, INSERT, SELECT, UPDATE to service_role
+memory_working: SELECT to anon
+memory_working: SELECT to authenticated
+message_recipients: DELETE, INSERT, SELECT, UPDATE to service_role
+message_recipients: SELECT to authenticated
+messages: DELETE, INSERT, SELECT, UPDATE to service_role
+messages: SELECT to authenticated
+projects: DELETE, INSERT, SELECT, UPDATE to service_role
+projects: SELECT to anon
+projects: SELECT to authenticated
+repositories: DELETE, INSERT, SELECT, UPDATE to service_role
+repositories: SELECT to anon
+repositories: SELECT to authenticated
+runners: DELETE, INSERT, SELECT, UPDATE to service_role
+runners: SELECT to anon
+runners: SELECT to authenticated
+runs: DELETE, INSERT, SELECT, UPDATE to service_role
+runs: SELECT to anon
+runs: SELECT to authenticated
+sessions: DELETE, INSERT, SELECT, UPDATE to service_role
+sessions: SELECT to anon
+sessions: SELECT to authenticated
+work_queue: DELETE, INSERT, SELECT, UPDATE to service_role
+work_queue: SELECT to anon
+work_queue: SELECT to authenticated

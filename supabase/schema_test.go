@@ -1,0 +1,152 @@
+package supabase_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/agent-coordinator/agent-coordinator/internal/pgtest"
+)
+
+var update = flag.Bool("update", os.Getenv("UPDATE_GOLDEN") != "", "rewrite golden files")
+
+func TestMain(m *testing.M) { pgtest.Main(m) }
+
+const goldenFile = "schema.golden.sql"
+
+// sections are the parts of the golden file: what a reader of a change must see. Function bodies are in the
+// migrations; here stands their interface.
+var sections = []struct{ title, query string }{
+	{"tables", `select format('%I.%I%s', n.nspname, c.relname, case c.relpersistence when 'u' then ' (unlogged)' else '' end) || E'\n' ||
+		string_agg(format('  %s %s%s%s', a.attname, format_type(a.atttypid, a.atttypmod), case when a.attnotnull then ' not null' else '' end,
+			coalesce(case when a.attidentity <> '' then ' identity' else ' default ' || pg_get_expr(d.adbin, d.adrelid) end, '')), E'\n' order by a.attnum)
+		from pg_class c join pg_namespace n on n.oid = c.relnamespace join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+		left join pg_attrdef d on d.adrelid = c.oid and d.adnum = a.attnum and a.attgenerated = ''
+		where n.nspname in ('public', 'coord') and c.relkind in ('r', 'p') group by n.nspname, c.relname, c.relpersistence order by n.nspname, c.relname`},
+	{"constraints", `select format('%s: %s %s', conrelid::regclass, conname, pg_get_constraintdef(c.oid)) from pg_constraint c join pg_namespace n on n.oid = c.connamespace
+		where n.nspname in ('public', 'coord') and conrelid <> 0 order by 1`},
+	{"indexes", `select indexdef from pg_indexes where schemaname in ('public', 'coord') order by schemaname, indexname`},
+	{"functions", `select format('%s.%s(%s) returns %s%s', n.nspname, p.proname, pg_get_function_arguments(p.oid), pg_get_function_result(p.oid),
+		case when p.prosecdef then ' security definer' else '' end)
+		from pg_proc p join pg_namespace n on n.oid = p.pronamespace where n.nspname in ('public', 'coord') order by 1`},
+	{"triggers", `select pg_get_triggerdef(t.oid) from pg_trigger t join pg_class c on c.oid = t.tgrelid join pg_namespace n on n.oid = c.relnamespace
+		where not t.tgisinternal and n.nspname in ('public', 'coord') order by 1`},
+	{"policies", `select format('%s.%s: %s for %s to %s using (%s) check (%s)', schemaname, tablename, policyname, cmd, array_to_string(roles, ', '),
+		coalesce(qual, ''), coalesce(with_check, '')) from pg_policies where schemaname in ('public', 'coord') order by 1`},
+	{"grants", `select format('%s: %s to %s', c.oid::regclass, string_agg(distinct g.privilege_type, ', ' order by g.privilege_type), pg_get_userbyid(g.grantee))
+		from pg_class c join pg_namespace n on n.oid = c.relnamespace cross join lateral aclexplode(c.relacl) g
+		where n.nspname in ('public', 'coord') and c.relkind in ('r', 'p', 'S') and pg_get_userbyid(g.grantee) in ('anon', 'authenticated', 'service_role')
+		group by c.oid, g.grantee order by 1`},
+}
+
+// TestGoldenSchema compares the schema that the migrations make with supabase/schema.golden.sql, so that a change of an
+// interface shows in review.
+func TestGoldenSchema(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.New(t)
+	var b strings.Builder
+	b.WriteString("-- What the migrations make: interfaces only. Written by `make golden`, read in review.\n")
+	for _, s := range sections {
+		fmt.Fprintf(&b, "\n-- %s\n", s.title)
+		for _, line := range texts(t, pool, s.query) {
+			b.WriteString(line + "\n")
+		}
+	}
+	if *update {
+		if err := os.WriteFile(goldenFile, []byte(b.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(goldenFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(want) != b.String() {
+		t.Fatalf("%s differs from the migrations: run `make golden` and read the diff\n%s", goldenFile, firstDifference(string(want), b.String()))
+	}
+}
+
+// TestCatalogue asserts what no single migration can promise for the next one.
+func TestCatalogue(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.New(t)
+	for _, c := range []struct{ name, query string }{
+		{"a table without row level security", `select c.oid::regclass::text from pg_class c join pg_namespace n on n.oid = c.relnamespace
+			where n.nspname in ('public', 'coord') and c.relkind in ('r', 'p') and not c.relrowsecurity`},
+		{"a table without a primary key", `select c.oid::regclass::text from pg_class c join pg_namespace n on n.oid = c.relnamespace
+			where n.nspname in ('public', 'coord') and c.relkind in ('r', 'p') and not exists (select from pg_constraint k where k.conrelid = c.oid and k.contype = 'p')`},
+		{"a writable table for anon or authenticated", `select c.oid::regclass || ' ' || p from pg_class c join pg_namespace n on n.oid = c.relnamespace,
+			unnest(array['insert', 'update', 'delete', 'truncate']) p, unnest(array['anon', 'authenticated']) r
+			where n.nspname in ('public', 'coord') and c.relkind in ('r', 'p') and has_table_privilege(r, c.oid, p)`},
+		{"a private table that the Data API's roles can read", `select c.oid::regclass || ' ' || r from pg_class c join pg_namespace n on n.oid = c.relnamespace,
+			unnest(array['anon', 'authenticated']) r where n.nspname = 'coord' and c.relkind in ('r', 'p') and has_table_privilege(r, c.oid, 'select')`},
+		{"a public table without an explicit grant to service_role", `select c.oid::regclass::text from pg_class c join pg_namespace n on n.oid = c.relnamespace
+			where n.nspname = 'public' and c.relkind in ('r', 'p') and not has_table_privilege('service_role', c.oid, 'select, insert')`},
+		{"a function that anon, authenticated or public may execute", `select p.oid::regprocedure || ' ' || r from pg_proc p join pg_namespace n on n.oid = p.pronamespace,
+			unnest(array['anon', 'authenticated']) r where n.nspname in ('public', 'coord') and has_function_privilege(r, p.oid, 'execute')`},
+		{"a security definer function with an open search_path", `select p.oid::regprocedure::text from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+			where n.nspname in ('public', 'coord') and p.prosecdef and not exists (select from unnest(p.proconfig) s where s like 'search_path=%')`},
+		{"two functions of one name", `select n.nspname || '.' || p.proname from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+			where n.nspname in ('public', 'coord') group by 1 having count(*) > 1`},
+		{"an invalid index", `select indexrelid::regclass::text from pg_index where not indisvalid`},
+		{"two equal indexes", `select min(indexrelid::regclass::text) from pg_index i join pg_class c on c.oid = i.indexrelid join pg_namespace n on n.oid = c.relnamespace
+			where n.nspname in ('public', 'coord') group by indrelid, indkey::text, indclass::text, indpred::text, indexprs::text having count(*) > 1`},
+		{"a foreign key without an index", `select k.conrelid::regclass || '.' || k.conname from pg_constraint k join pg_namespace n on n.oid = k.connamespace
+			where n.nspname in ('public', 'coord') and k.contype = 'f' and not exists (select from pg_index i where i.indrelid = k.conrelid
+			and (string_to_array(i.indkey::text, ' ')::smallint[])[1:cardinality(k.conkey)] @> k.conkey)`},
+	} {
+		if found := texts(t, pool, c.query); len(found) > 0 {
+			t.Errorf("%s: %s", c.name, strings.Join(found, ", "))
+		}
+	}
+}
+
+// TestPlpgsqlCheck finds misspelt columns and variables that `create function` accepts.
+func TestPlpgsqlCheck(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.New(t)
+	ctx := context.Background()
+	if len(texts(t, pool, `select 'x' from pg_available_extensions where name = 'plpgsql_check'`)) == 0 {
+		t.Skip("the extension plpgsql_check is not installed beside this Postgres (Debian: postgresql-15-plpgsql-check)")
+	}
+	if _, err := pool.Exec(ctx, "create schema checks; create extension plpgsql_check schema checks"); err != nil {
+		t.Fatal(err)
+	}
+	found := texts(t, pool, `select format('%s: %s', p.oid::regprocedure, e) from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+		join pg_language l on l.oid = p.prolang, checks.plpgsql_check_function(p.oid, other_warnings => false, extra_warnings => false) e
+		where n.nspname = 'coord' and l.lanname = 'plpgsql' and p.prorettype <> 'trigger'::regtype and e like 'error:%'`)
+	if len(found) > 0 {
+		t.Error(strings.Join(found, "\n"))
+	}
+}
+
+func texts(t *testing.T, pool *pgxpool.Pool, query string) []string {
+	t.Helper()
+	rows, err := pool.Query(context.Background(), query)
+	if err != nil {
+		t.Fatalf("%v in %s", err, query)
+	}
+	out, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		t.Fatalf("%v in %s", err, query)
+	}
+	return out
+}
+
+func firstDifference(want, got string) string {
+	w, g := strings.Split(want, "\n"), strings.Split(got, "\n")
+	for i := range min(len(w), len(g)) {
+		if w[i] != g[i] {
+			return fmt.Sprintf("line %d:\n- %s\n+ %s", i+1, w[i], g[i])
+		}
+	}
+	longer := slices.MaxFunc([][]string{w, g}, func(a, b []string) int { return len(a) - len(b) })
+	return "one has more: " + longer[min(len(w), len(g))]
+}
