@@ -153,9 +153,9 @@ func inOrder[T any](all []oneKey, other T, ask func([]oneKey) ([]T, error)) ([]T
 
 // oneKeyColumns are calls in the columns that the functions for several take.
 type oneKeyColumns struct {
-	project, session, space                               []int64
-	by, key, anc, path, shown, repo, branch, mode, reason []string
-	ttl                                                   []int32
+	project, session, space                         []int64
+	by, key, anc, path, shown, repo, branch, reason []string
+	ttl                                             []int32
 }
 
 func columnsOf(keys []oneKey) (a oneKeyColumns) {
