@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/agent-coordinator/agent-coordinator/internal/loop"
+
 	"github.com/agent-coordinator/agent-coordinator/client"
 	"github.com/agent-coordinator/agent-coordinator/internal/fault"
 )
@@ -114,20 +116,9 @@ func (s *stage) awaitPlace(ctx context.Context, path string, place int) error {
 		if r.QueuePosition >= place {
 			return nil
 		}
-		if err := pause(ctx, 20*time.Millisecond); err != nil {
+		if err := loop.Pause(ctx, 20*time.Millisecond); err != nil {
 			return err
 		}
-	}
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-t.C:
-		return nil
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"time"
+
+	"github.com/agent-coordinator/agent-coordinator/internal/loop"
 )
 
 // lockPoll is the pause between two tries for a file lock: the kernel's blocking form cannot be cancelled.
@@ -45,7 +47,7 @@ func (l *fileLock) acquire(ctx context.Context, exclusive bool) error {
 		if err != nil || ok {
 			return err
 		}
-		if err := pause(ctx, lockPoll); err != nil {
+		if err := loop.Pause(ctx, lockPoll); err != nil {
 			return fmt.Errorf("wait for %s: %w", l.f.Name(), err)
 		}
 	}
@@ -76,16 +78,4 @@ func lockedByOther(path string, exclusive bool) (bool, error) {
 func (l *fileLock) touch() {
 	now := time.Now()
 	_ = os.Chtimes(l.f.Name(), now, now) // at worst the grace period begins a second early
-}
-
-// pause waits for d or until ctx ends, whose cause it returns.
-func pause(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-t.C:
-		return nil
-	}
 }

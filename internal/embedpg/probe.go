@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/agent-coordinator/agent-coordinator/internal/loop"
+
 	"github.com/jackc/pgerrcode"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -38,7 +40,7 @@ func probe(ctx context.Context, e endpoint, password, dataDir string) error {
 			if time.Now().After(deadline) {
 				return err
 			}
-			if perr := pause(ctx, 50*time.Millisecond); perr != nil {
+			if perr := loop.Pause(ctx, 50*time.Millisecond); perr != nil {
 				return fmt.Errorf("%w: %w", ErrNotAlive, perr)
 			}
 		default:

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"time"
+
+	"github.com/agent-coordinator/agent-coordinator/internal/loop"
 )
 
 // startAttempts bounds the tries of one Start: a port may be taken between our look and the server's bind.
@@ -176,7 +178,7 @@ func awaitOrphans(ctx context.Context, dataDir string) error {
 		if waited == polite {
 			quit(orphans)
 		}
-		if err := pause(ctx, step); err != nil {
+		if err := loop.Pause(ctx, step); err != nil {
 			return fmt.Errorf("wait for the dead server's children: %w", err)
 		}
 	}

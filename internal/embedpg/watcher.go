@@ -14,6 +14,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/agent-coordinator/agent-coordinator/internal/loop"
 )
 
 // watchEnv tells a copy of the program that it is the watcher of a directory.
@@ -135,7 +137,7 @@ func watch(dir string) error {
 				slog.Error("postgres watcher: stop", "err", err) // and try again
 			}
 		}
-		if err := pause(context.Background(), max(min(watchPoll, grace/4), 20*time.Millisecond)); err != nil {
+		if err := loop.Pause(context.Background(), max(min(watchPoll, grace/4), 20*time.Millisecond)); err != nil {
 			return err
 		}
 	}

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/agent-coordinator/agent-coordinator/internal/loop"
+
 	"github.com/golang-migrate/migrate/v4/database"
 	"github.com/jackc/pgerrcode"
 	"github.com/jackc/pgx/v5"
@@ -137,20 +139,9 @@ func lock(ctx context.Context, conn *pgx.Conn) error {
 		if ok {
 			return nil
 		}
-		if err := pause(ctx, lockPoll); err != nil {
+		if err := loop.Pause(ctx, lockPoll); err != nil {
 			return fmt.Errorf("wait for another migration: %w", err)
 		}
-	}
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-t.C:
-		return nil
 	}
 }
 
@@ -203,7 +194,7 @@ func (u *upper) bootstrap(ctx context.Context) error {
 		default:
 			return fmt.Errorf("bootstrap: %w", err)
 		}
-		if perr := pause(ctx, time.Duration(attempt)*lockPoll); perr != nil {
+		if perr := loop.Pause(ctx, time.Duration(attempt)*lockPoll); perr != nil {
 			return fmt.Errorf("bootstrap: %w", perr)
 		}
 	}

@@ -16,6 +16,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/agent-coordinator/agent-coordinator/internal/loop"
+
 	"github.com/jackc/pgerrcode"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -145,7 +147,7 @@ func (s *server) clone(ctx context.Context) (string, error) {
 		case !errors.As(err, &pgErr):
 			return "", err
 		case pgErr.Code == pgerrcode.ObjectInUse: // another process opens or drops the template
-			if err := pause(ctx, 50*time.Millisecond); err != nil {
+			if err := loop.Pause(ctx, 50*time.Millisecond); err != nil {
 				return "", err
 			}
 		case pgErr.Code == pgerrcode.InvalidCatalogName: // tidied away by tests of other trees
@@ -191,7 +193,7 @@ func (s *server) ensureTemplate(ctx context.Context) error {
 			return fmt.Errorf("test template: %w", err)
 		}
 		if !locked {
-			if err := pause(ctx, 50*time.Millisecond); err != nil {
+			if err := loop.Pause(ctx, 50*time.Millisecond); err != nil {
 				return fmt.Errorf("test template: %w", err)
 			}
 		}
@@ -289,15 +291,4 @@ func schemaHash() (string, error) {
 		}
 	}
 	return hex.EncodeToString(h.Sum(nil)[:6]), nil
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-t.C:
-		return nil
-	}
 }
