@@ -63,6 +63,20 @@ coord.file_digests
   digest text not null
   at timestamp with time zone not null
   agent_id text
+coord.gateway_outbox
+  project_id bigint not null
+  id bigint not null identity
+  kind text not null
+  dedupe_key text not null
+  target text not null
+  payload jsonb not null
+  attempts integer not null default 0
+  next_attempt_at timestamp with time zone not null default coord.now()
+  leased boolean not null default false
+  error text
+  outcome text
+  created_at timestamp with time zone not null default coord.now()
+  done_at timestamp with time zone
 coord.idempotency
   project_id bigint not null
   agent_id text not null
@@ -77,6 +91,19 @@ coord.lease
   until timestamp with time zone not null
   id bigint not null
   session_id bigint not null
+coord.line_heads
+  project_id bigint not null
+  repository text not null
+  line text not null
+  head_sha text not null
+  at timestamp with time zone
+coord.line_moves
+  project_id bigint not null
+  repository text not null
+  line text not null
+  before_sha text not null
+  after_sha text not null
+  at timestamp with time zone
 coord.live_head
   one boolean not null default true
   seq bigint not null
@@ -202,6 +229,22 @@ coord.timer
   kind smallint not null
   at timestamp with time zone not null
   id bigint not null
+coord.webhook_deliveries
+  source text not null
+  delivery_id text not null
+  id bigint not null identity
+  event text not null
+  action text
+  received_at timestamp with time zone not null default coord.now()
+  body bytea not null
+  body_sha256 bytea not null
+  headers jsonb not null default '{}'::jsonb
+  state text not null default 'received'::text
+  attempts integer not null default 0
+  next_attempt_at timestamp with time zone not null default coord.now()
+  error text
+  result jsonb
+  done_at timestamp with time zone
 coord.work_dep
   project_id bigint not null
   on_id bigint not null
@@ -244,6 +287,35 @@ public.agents
   locks_expired bigint not null default 0
   created_at timestamp with time zone not null default coord.now()
   last_seen_at timestamp with time zone not null default coord.now()
+public.approval_queue
+  project_id bigint not null
+  id uuid not null default coord.uuid7()
+  changeset_id uuid not null
+  head_sha text not null
+  route_version integer not null
+  policy_name text not null
+  reason text not null default ''::text
+  required_count integer not null default 1
+  roles text[] not null default '{}'::text[]
+  users text[] not null default '{}'::text[]
+  teams text[] not null default '{}'::text[]
+  requested_by text
+  status text not null default 'waiting'::text
+  created_at timestamp with time zone not null default coord.now()
+  opened_at timestamp with time zone
+  expires_at timestamp with time zone
+  decided_at timestamp with time zone
+  decided_by text
+public.approval_votes
+  project_id bigint not null
+  approval_id uuid not null
+  voter text not null
+  head_sha text not null
+  role text
+  source text not null
+  vote text not null
+  comment text
+  at timestamp with time zone not null default coord.now()
 public.capabilities
   name text not null
   description text not null
@@ -251,6 +323,72 @@ public.capabilities
   mcp_servers jsonb
   created_at timestamp with time zone not null default coord.now()
   modified_at timestamp with time zone not null default coord.now()
+public.changeset_events
+  project_id bigint not null
+  id bigint not null identity
+  changeset_id uuid not null
+  at timestamp with time zone not null default coord.now()
+  kind text not null
+  text text not null
+  data jsonb
+public.changeset_files
+  project_id bigint not null
+  changeset_id uuid not null
+  path text not null
+  prev_path text
+  status text not null
+  additions integer not null default 0
+  deletions integer not null default 0
+  mode text
+public.changesets
+  project_id bigint not null
+  id uuid not null default coord.uuid7()
+  seq bigint not null identity
+  source text not null
+  repository text not null
+  clone_url text
+  pr_number integer
+  branch text not null default ''::text
+  default_branch text
+  line text not null
+  ref text
+  base_ref text
+  base_sha text
+  bases text[] not null default '{}'::text[]
+  head_sha text not null
+  agent_id text
+  agent_type text
+  actor_login text
+  contributors text[] not null default '{}'::text[]
+  session_id text
+  task_id uuid
+  is_fork boolean not null default false
+  draft boolean not null default false
+  provenance text not null default 'git'::text
+  claimed_files text[] not null default '{}'::text[]
+  files_truncated boolean not null default false
+  file_count integer not null default 0
+  additions bigint not null default 0
+  deletions bigint not null default 0
+  title text
+  metadata jsonb not null default '{}'::jsonb
+  state text not null default 'received'::text
+  verdict text
+  verdict_reason text
+  override jsonb
+  superseded_by uuid
+  route_version integer not null default 0
+  decision jsonb
+  trust_level smallint
+  prior_failures integer not null default 0
+  lock_violations jsonb not null default '[]'::jsonb
+  route_attempts integer not null default 0
+  next_route_at timestamp with time zone not null default coord.now()
+  blocked_since timestamp with time zone
+  created_at timestamp with time zone not null default coord.now()
+  updated_at timestamp with time zone not null default coord.now()
+  routed_at timestamp with time zone
+  decided_at timestamp with time zone
 public.events
   project_id bigint not null
   id bigint not null identity
@@ -458,6 +596,46 @@ public.sessions
   created_by text not null default 'unknown'::text
   created_at timestamp with time zone not null default coord.now()
   updated_at timestamp with time zone not null default coord.now()
+public.verification_results
+  project_id bigint not null
+  id uuid not null default coord.uuid7()
+  changeset_id uuid not null
+  head_sha text not null
+  route_version integer not null
+  policy_id text
+  policy_name text not null
+  policy jsonb not null
+  tier smallint not null
+  executor text not null default ''::text
+  required boolean not null
+  attempt integer not null default 1
+  infra_retries integer not null default 0
+  test_retries integer not null default 0
+  status text not null default 'pending'::text
+  conclusion text
+  success boolean
+  flaky boolean not null default false
+  reason text
+  external_id text
+  external_url text
+  lease_owner text
+  lease_until timestamp with time zone
+  next_check_at timestamp with time zone
+  not_before timestamp with time zone
+  deadline timestamp with time zone
+  cancel_due boolean not null default false
+  cancel_attempts integer not null default 0
+  created_at timestamp with time zone not null default coord.now()
+  queued_at timestamp with time zone
+  dispatched_at timestamp with time zone
+  started_at timestamp with time zone
+  completed_at timestamp with time zone
+  duration_seconds real
+  exit_code integer
+  output text
+  output_ref text
+  findings jsonb not null default '[]'::jsonb
+  findings_total integer not null default 0
 public.work_queue
   project_id bigint not null
   id bigint not null identity
@@ -511,8 +689,28 @@ agents: agents_agent_id_check CHECK (((length(agent_id) >= 1) AND (length(agent_
 agents: agents_pkey PRIMARY KEY (project_id, agent_id)
 agents: agents_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE
 agents: agents_trust_check CHECK (((trust >= 0) AND (trust <= 4)))
+approval_queue: approval_queue_id_key UNIQUE (id)
+approval_queue: approval_queue_pkey PRIMARY KEY (project_id, id)
+approval_queue: approval_queue_project_id_changeset_id_policy_name_key UNIQUE (project_id, changeset_id, policy_name)
+approval_queue: approval_queue_required_count_check CHECK (((required_count >= 1) AND (required_count <= 20)))
+approval_queue: approval_queue_status_check CHECK ((status = ANY (ARRAY['waiting'::text, 'pending'::text, 'approved'::text, 'denied'::text, 'expired'::text, 'voided'::text])))
+approval_votes: approval_votes_pkey PRIMARY KEY (project_id, approval_id, voter)
+approval_votes: approval_votes_source_check CHECK ((source = ANY (ARRAY['github_review'::text, 'github_comment'::text, 'api'::text])))
+approval_votes: approval_votes_vote_check CHECK ((vote = ANY (ARRAY['approve'::text, 'deny'::text])))
 capabilities: capabilities_name_check CHECK (((name ~ '^[a-zA-Z0-9][a-zA-Z0-9_-]*$'::text) AND (length(name) <= 60)))
 capabilities: capabilities_pkey PRIMARY KEY (name)
+changeset_events: changeset_events_pkey PRIMARY KEY (project_id, id)
+changeset_files: changeset_files_pkey PRIMARY KEY (project_id, changeset_id, path)
+changesets: changesets_head_sha_check CHECK ((head_sha ~ '^([0-9a-f]{40}|[0-9a-f]{64})$'::text))
+changesets: changesets_id_key UNIQUE (id)
+changesets: changesets_pkey PRIMARY KEY (project_id, id)
+changesets: changesets_project_id_repository_head_sha_key UNIQUE (project_id, repository, head_sha)
+changesets: changesets_provenance_check CHECK ((provenance = ANY (ARRAY['api'::text, 'git'::text, 'agent_claimed'::text])))
+changesets: changesets_repository_check CHECK (((length(repository) >= 1) AND (length(repository) <= 500)))
+changesets: changesets_source_check CHECK ((source = ANY (ARRAY['github'::text, 'agent'::text, 'merge_group'::text])))
+changesets: changesets_state_check CHECK ((state = ANY (ARRAY['received'::text, 'routing'::text, 'verifying'::text, 'awaiting_approval'::text, 'passed'::text, 'failed'::text, 'error'::text, 'superseded'::text, 'cancelled'::text])))
+changesets: changesets_trust_level_check CHECK (((trust_level >= 0) AND (trust_level <= 4)))
+changesets: changesets_verdict_check CHECK ((verdict = ANY (ARRAY['passed'::text, 'failed'::text, 'error'::text])))
 coord.api_keys: api_keys_hash_check CHECK ((length(hash) = 32))
 coord.api_keys: api_keys_hash_key UNIQUE (hash)
 coord.api_keys: api_keys_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200)))
@@ -530,9 +728,15 @@ coord.demand_epoch: demand_epoch_pkey PRIMARY KEY (project_id, queue)
 coord.digest_marks: digest_marks_pkey PRIMARY KEY (project_id, reader)
 coord.digest_marks: digest_marks_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE
 coord.file_digests: file_digests_pkey PRIMARY KEY (project_id, repository, path)
+coord.gateway_outbox: gateway_outbox_kind_check CHECK ((kind = ANY (ARRAY['status'::text, 'notify'::text])))
+coord.gateway_outbox: gateway_outbox_outcome_check CHECK ((outcome = ANY (ARRAY['sent'::text, 'skipped'::text, 'replaced'::text, 'dead'::text])))
+coord.gateway_outbox: gateway_outbox_pkey PRIMARY KEY (project_id, id)
+coord.gateway_outbox: gateway_outbox_project_id_kind_dedupe_key_key UNIQUE (project_id, kind, dedupe_key)
 coord.idempotency: idempotency_key_check CHECK (((length(key) >= 1) AND (length(key) <= 255)))
 coord.idempotency: idempotency_pkey PRIMARY KEY (project_id, agent_id, operation, key)
 coord.lease: lease_pkey PRIMARY KEY (project_id, queue, until, id)
+coord.line_heads: line_heads_pkey PRIMARY KEY (project_id, repository, line)
+coord.line_moves: line_moves_pkey PRIMARY KEY (project_id, repository, line, before_sha, after_sha)
 coord.live_head: live_head_one_check CHECK (one)
 coord.live_head: live_head_pkey PRIMARY KEY (one)
 coord.live_inbox: live_inbox_pkey PRIMARY KEY (id)
@@ -559,6 +763,11 @@ coord.ready: ready_pkey PRIMARY KEY (project_id, queue, class_id, priority, id)
 coord.repository_aliases: repository_aliases_pkey PRIMARY KEY (alias)
 coord.repository_aliases: repository_aliases_project_id_repository_id_fkey FOREIGN KEY (project_id, repository_id) REFERENCES repositories(project_id, id) ON DELETE CASCADE
 coord.timer: timer_pkey PRIMARY KEY (project_id, queue, kind, at, id)
+coord.webhook_deliveries: webhook_deliveries_body_sha256_check CHECK ((length(body_sha256) = 32))
+coord.webhook_deliveries: webhook_deliveries_delivery_id_check CHECK (((length(delivery_id) >= 1) AND (length(delivery_id) <= 200)))
+coord.webhook_deliveries: webhook_deliveries_id_key UNIQUE (id)
+coord.webhook_deliveries: webhook_deliveries_pkey PRIMARY KEY (source, delivery_id)
+coord.webhook_deliveries: webhook_deliveries_state_check CHECK ((state = ANY (ARRAY['received'::text, 'processed'::text, 'ignored'::text, 'failed'::text, 'dead'::text])))
 coord.work_dep: work_dep_pkey PRIMARY KEY (project_id, on_id, id)
 events: events_event_type_check CHECK (((length(event_type) >= 1) AND (length(event_type) <= 200)))
 events: events_pkey PRIMARY KEY (project_id, id)
@@ -612,6 +821,14 @@ sessions: sessions_pkey PRIMARY KEY (project_id, id)
 sessions: sessions_session_id_check CHECK (((length(session_id) >= 1) AND (length(session_id) <= 200)))
 sessions: sessions_session_id_key UNIQUE (session_id)
 sessions: sessions_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'running'::text, 'stopping'::text, 'stopped'::text, 'finished'::text, 'failed'::text])))
+verification_results: verification_results_check CHECK (((status = 'completed'::text) = (conclusion IS NOT NULL)))
+verification_results: verification_results_conclusion_check CHECK ((conclusion = ANY (ARRAY['success'::text, 'failure'::text, 'timed_out'::text, 'cancelled'::text, 'infra_error'::text, 'blocked'::text])))
+verification_results: verification_results_id_key UNIQUE (id)
+verification_results: verification_results_output_check CHECK ((length(output) <= 65536))
+verification_results: verification_results_pkey PRIMARY KEY (project_id, id)
+verification_results: verification_results_project_id_changeset_id_policy_name_at_key UNIQUE (project_id, changeset_id, policy_name, attempt)
+verification_results: verification_results_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'queued'::text, 'dispatching'::text, 'running'::text, 'completed'::text])))
+verification_results: verification_results_tier_check CHECK (((tier >= 0) AND (tier <= 4)))
 work_queue: work_queue_description_check CHECK (((length(description) >= 1) AND (length(description) <= 20000)))
 work_queue: work_queue_max_attempts_check CHECK (((max_attempts >= 1) AND (max_attempts <= 20)))
 work_queue: work_queue_pkey PRIMARY KEY (project_id, id)
@@ -637,9 +854,15 @@ CREATE UNIQUE INDEX demand_class_project_id_queue_digest_key ON coord.demand_cla
 CREATE UNIQUE INDEX demand_epoch_pkey ON coord.demand_epoch USING btree (project_id, queue)
 CREATE UNIQUE INDEX digest_marks_pkey ON coord.digest_marks USING btree (project_id, reader)
 CREATE UNIQUE INDEX file_digests_pkey ON coord.file_digests USING btree (project_id, repository, path)
+CREATE INDEX gateway_outbox_due ON coord.gateway_outbox USING btree (next_attempt_at, id) WHERE (done_at IS NULL)
+CREATE UNIQUE INDEX gateway_outbox_pkey ON coord.gateway_outbox USING btree (project_id, id)
+CREATE UNIQUE INDEX gateway_outbox_project_id_kind_dedupe_key_key ON coord.gateway_outbox USING btree (project_id, kind, dedupe_key)
+CREATE INDEX gateway_outbox_target ON coord.gateway_outbox USING btree (project_id, kind, target, id) WHERE (done_at IS NULL)
 CREATE INDEX idempotency_age ON coord.idempotency USING btree (created_at)
 CREATE UNIQUE INDEX idempotency_pkey ON coord.idempotency USING btree (project_id, agent_id, operation, key)
 CREATE UNIQUE INDEX lease_pkey ON coord.lease USING btree (project_id, queue, until, id)
+CREATE UNIQUE INDEX line_heads_pkey ON coord.line_heads USING btree (project_id, repository, line)
+CREATE UNIQUE INDEX line_moves_pkey ON coord.line_moves USING btree (project_id, repository, line, before_sha, after_sha)
 CREATE UNIQUE INDEX live_head_pkey ON coord.live_head USING btree (one)
 CREATE UNIQUE INDEX live_inbox_pkey ON coord.live_inbox USING btree (id)
 CREATE INDEX live_log_at ON coord.live_log USING btree (at)
@@ -670,6 +893,10 @@ CREATE UNIQUE INDEX ready_pkey ON coord.ready USING btree (project_id, queue, cl
 CREATE UNIQUE INDEX repository_aliases_pkey ON coord.repository_aliases USING btree (alias)
 CREATE INDEX repository_aliases_repo ON coord.repository_aliases USING btree (project_id, repository_id)
 CREATE UNIQUE INDEX timer_pkey ON coord.timer USING btree (project_id, queue, kind, at, id)
+CREATE INDEX webhook_deliveries_age ON coord.webhook_deliveries USING btree (received_at)
+CREATE INDEX webhook_deliveries_due ON coord.webhook_deliveries USING btree (next_attempt_at, id) WHERE (state = ANY (ARRAY['received'::text, 'failed'::text]))
+CREATE UNIQUE INDEX webhook_deliveries_id_key ON coord.webhook_deliveries USING btree (id)
+CREATE UNIQUE INDEX webhook_deliveries_pkey ON coord.webhook_deliveries USING btree (source, delivery_id)
 CREATE UNIQUE INDEX work_dep_pkey ON coord.work_dep USING btree (project_id, on_id, id)
 CREATE UNIQUE INDEX agent_blueprints_pkey ON public.agent_blueprints USING btree (name)
 CREATE INDEX agent_sessions_lapse ON public.agent_sessions USING btree (project_id, heartbeat_at) WHERE ((status = 'active'::text) AND (heartbeat_at IS NOT NULL))
@@ -677,7 +904,26 @@ CREATE INDEX agent_sessions_orchestrated ON public.agent_sessions USING btree (s
 CREATE UNIQUE INDEX agent_sessions_pkey ON public.agent_sessions USING btree (project_id, id)
 CREATE UNIQUE INDEX agent_sessions_project_id_agent_id_session_id_key ON public.agent_sessions USING btree (project_id, agent_id, session_id)
 CREATE UNIQUE INDEX agents_pkey ON public.agents USING btree (project_id, agent_id)
+CREATE INDEX approval_queue_expiry ON public.approval_queue USING btree (expires_at) WHERE (status = 'pending'::text)
+CREATE UNIQUE INDEX approval_queue_id_key ON public.approval_queue USING btree (id)
+CREATE INDEX approval_queue_newest ON public.approval_queue USING btree (project_id, status, created_at)
+CREATE UNIQUE INDEX approval_queue_pkey ON public.approval_queue USING btree (project_id, id)
+CREATE UNIQUE INDEX approval_queue_project_id_changeset_id_policy_name_key ON public.approval_queue USING btree (project_id, changeset_id, policy_name)
+CREATE UNIQUE INDEX approval_votes_pkey ON public.approval_votes USING btree (project_id, approval_id, voter)
 CREATE UNIQUE INDEX capabilities_pkey ON public.capabilities USING btree (name)
+CREATE INDEX changeset_events_of ON public.changeset_events USING btree (project_id, changeset_id, id)
+CREATE UNIQUE INDEX changeset_events_pkey ON public.changeset_events USING btree (project_id, id)
+CREATE INDEX changeset_files_path ON public.changeset_files USING btree (project_id, path)
+CREATE UNIQUE INDEX changeset_files_pkey ON public.changeset_files USING btree (project_id, changeset_id, path)
+CREATE INDEX changesets_agent ON public.changesets USING btree (project_id, agent_id, seq) WHERE (agent_id IS NOT NULL)
+CREATE UNIQUE INDEX changesets_id_key ON public.changesets USING btree (id)
+CREATE INDEX changesets_line ON public.changesets USING btree (project_id, repository, line, seq)
+CREATE INDEX changesets_newest ON public.changesets USING btree (project_id, seq)
+CREATE INDEX changesets_open ON public.changesets USING btree (updated_at) WHERE (state = ANY (ARRAY['verifying'::text, 'awaiting_approval'::text]))
+CREATE UNIQUE INDEX changesets_pkey ON public.changesets USING btree (project_id, id)
+CREATE UNIQUE INDEX changesets_project_id_repository_head_sha_key ON public.changesets USING btree (project_id, repository, head_sha)
+CREATE INDEX changesets_task ON public.changesets USING btree (project_id, task_id) WHERE (task_id IS NOT NULL)
+CREATE INDEX changesets_to_route ON public.changesets USING btree (next_route_at) WHERE (state = ANY (ARRAY['received'::text, 'routing'::text]))
 CREATE UNIQUE INDEX events_pkey ON public.events USING btree (project_id, id)
 CREATE INDEX events_session ON public.events USING btree (session_id, id)
 CREATE UNIQUE INDEX file_locks_pkey ON public.file_locks USING btree (project_id, space, base, key, branch, session_id)
@@ -720,6 +966,13 @@ CREATE INDEX sessions_newest ON public.sessions USING btree (project_id, created
 CREATE INDEX sessions_parent ON public.sessions USING btree (parent_session_id) WHERE (parent_session_id IS NOT NULL)
 CREATE UNIQUE INDEX sessions_pkey ON public.sessions USING btree (project_id, id)
 CREATE UNIQUE INDEX sessions_session_id_key ON public.sessions USING btree (session_id)
+CREATE INDEX verification_results_cancel ON public.verification_results USING btree (next_check_at) WHERE cancel_due
+CREATE UNIQUE INDEX verification_results_id_key ON public.verification_results USING btree (id)
+CREATE INDEX verification_results_live ON public.verification_results USING btree (next_check_at) WHERE (status = ANY (ARRAY['dispatching'::text, 'running'::text]))
+CREATE UNIQUE INDEX verification_results_pkey ON public.verification_results USING btree (project_id, id)
+CREATE INDEX verification_results_policy ON public.verification_results USING btree (project_id, policy_name, completed_at)
+CREATE UNIQUE INDEX verification_results_project_id_changeset_id_policy_name_at_key ON public.verification_results USING btree (project_id, changeset_id, policy_name, attempt)
+CREATE INDEX verification_results_queued ON public.verification_results USING btree (executor, queued_at) WHERE (status = 'queued'::text)
 CREATE UNIQUE INDEX work_queue_pkey ON public.work_queue USING btree (project_id, id)
 CREATE UNIQUE INDEX work_queue_project_id_task_id_key ON public.work_queue USING btree (project_id, task_id)
 
@@ -747,6 +1000,8 @@ coord.cancel_wait(p_project bigint, p_session bigint, p_ticket bigint) returns j
 coord.cancel_work(p_project bigint, p_session bigint, p_by text, p_agent text, p_privileged boolean, p_task uuid, p_reason text) returns jsonb security definer
 coord.canonical_demands(p_demands jsonb) returns jsonb
 coord.capability_wire(p_c capabilities, p_full boolean) returns jsonb
+coord.changeset_final(p_state text) returns boolean
+coord.changeset_note(p_project bigint, p_id uuid, p_kind text, p_text text, p_data jsonb DEFAULT NULL::jsonb) returns void
 coord.check_locks(p_project bigint, p_home bigint, p_space bigint[], p_kind text[], p_base text[], p_key text[], p_path text[], p_repo text[], p_re text[], p_pre text[], p_lk text[], p_agent text, p_branch text, p_limit integer DEFAULT 100) returns jsonb security definer
 coord.check_name(p_what text, p_name text) returns void
 coord.check_parent(p_only bigint, p_parent text, p_session text) returns void
@@ -886,6 +1141,7 @@ coord.nonempty_classes(p_project bigint, p_queue smallint, p_classes integer[]) 
 coord.not_yours(p_task uuid, p_w work_queue) returns jsonb
 coord.notice(p_project bigint, p_session bigint, p_kind text, p_text text, p_data jsonb DEFAULT NULL::jsonb) returns void
 coord.now() returns timestamp with time zone
+coord.on_verdict(p_c changesets) returns text[]
 coord.once_begin(p_project bigint, p_agent text, p_operation text, p_key text, p_hash bytea) returns jsonb
 coord.once_end(p_project bigint, p_agent text, p_operation text, p_key text, p_reply jsonb) returns void
 coord.open_session(p_project bigint, p_agent text, p_type text, p_session text) returns bigint security definer
@@ -932,6 +1188,7 @@ coord.revoke_key(p_project bigint, p_bound bigint, p_by text, p_name text) retur
 coord.run_due(p_r runs, p_what text, p_now timestamp with time zone, p_stale integer) returns text[]
 coord.run_lost(p_r runs, p_error text) returns text[]
 coord.run_news(p_r runs) returns void
+coord.run_rank(p_status text) returns integer
 coord.run_started(p_r runs) returns text[]
 coord.run_wire(p_r runs) returns jsonb
 coord.runner_claimer(p_r runners) returns jsonb
@@ -1019,8 +1276,23 @@ public.agent_sessions: agent_sessions_service for ALL to service_role using (tru
 public.agents: agents_read for SELECT to anon, authenticated using ((project_id IN ( SELECT projects.id
    FROM projects))) check ()
 public.agents: agents_service for ALL to service_role using (true) check (true)
+public.approval_queue: approval_queue_read for SELECT to anon, authenticated using ((project_id IN ( SELECT projects.id
+   FROM projects))) check ()
+public.approval_queue: approval_queue_service for ALL to service_role using (true) check (true)
+public.approval_votes: approval_votes_read for SELECT to anon, authenticated using ((project_id IN ( SELECT projects.id
+   FROM projects))) check ()
+public.approval_votes: approval_votes_service for ALL to service_role using (true) check (true)
 public.capabilities: capabilities_read for SELECT to authenticated using (true) check ()
 public.capabilities: capabilities_service for ALL to service_role using (true) check (true)
+public.changeset_events: changeset_events_read for SELECT to anon, authenticated using ((project_id IN ( SELECT projects.id
+   FROM projects))) check ()
+public.changeset_events: changeset_events_service for ALL to service_role using (true) check (true)
+public.changeset_files: changeset_files_read for SELECT to anon, authenticated using ((project_id IN ( SELECT projects.id
+   FROM projects))) check ()
+public.changeset_files: changeset_files_service for ALL to service_role using (true) check (true)
+public.changesets: changesets_read for SELECT to anon, authenticated using ((project_id IN ( SELECT projects.id
+   FROM projects))) check ()
+public.changesets: changesets_service for ALL to service_role using (true) check (true)
 public.events: events_read for SELECT to anon, authenticated using ((project_id IN ( SELECT projects.id
    FROM projects))) check ()
 public.events: events_service for ALL to service_role using (true) check (true)
@@ -1059,6 +1331,9 @@ public.runs: runs_service for ALL to service_role using (true) check (true)
 public.sessions: sessions_read for SELECT to anon, authenticated using ((project_id IN ( SELECT projects.id
    FROM projects))) check ()
 public.sessions: sessions_service for ALL to service_role using (true) check (true)
+public.verification_results: verification_results_read for SELECT to anon, authenticated using ((project_id IN ( SELECT projects.id
+   FROM projects))) check ()
+public.verification_results: verification_results_service for ALL to service_role using (true) check (true)
 public.work_queue: work_queue_read for SELECT to anon, authenticated using ((project_id IN ( SELECT projects.id
    FROM projects))) check ()
 public.work_queue: work_queue_service for ALL to service_role using (true) check (true)
@@ -1073,9 +1348,24 @@ agent_sessions: SELECT to authenticated
 agents: DELETE, INSERT, SELECT, UPDATE to service_role
 agents: SELECT to anon
 agents: SELECT to authenticated
+approval_queue: DELETE, INSERT, SELECT, UPDATE to service_role
+approval_queue: SELECT to anon
+approval_queue: SELECT to authenticated
+approval_votes: DELETE, INSERT, SELECT, UPDATE to service_role
+approval_votes: SELECT to anon
+approval_votes: SELECT to authenticated
 capabilities: DELETE, INSERT, SELECT, UPDATE to service_role
 capabilities: SELECT to anon
 capabilities: SELECT to authenticated
+changeset_events: DELETE, INSERT, SELECT, UPDATE to service_role
+changeset_events: SELECT to anon
+changeset_events: SELECT to authenticated
+changeset_files: DELETE, INSERT, SELECT, UPDATE to service_role
+changeset_files: SELECT to anon
+changeset_files: SELECT to authenticated
+changesets: DELETE, INSERT, SELECT, UPDATE to service_role
+changesets: SELECT to anon
+changesets: SELECT to authenticated
 events: DELETE, INSERT, SELECT, UPDATE to service_role
 events: SELECT to anon
 events: SELECT to authenticated
@@ -1113,6 +1403,9 @@ runs: SELECT to authenticated
 sessions: DELETE, INSERT, SELECT, UPDATE to service_role
 sessions: SELECT to anon
 sessions: SELECT to authenticated
+verification_results: DELETE, INSERT, SELECT, UPDATE to service_role
+verification_results: SELECT to anon
+verification_results: SELECT to authenticated
 work_queue: DELETE, INSERT, SELECT, UPDATE to service_role
 work_queue: SELECT to anon
 work_queue: SELECT to authenticated
