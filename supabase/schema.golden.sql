@@ -358,6 +358,7 @@ public.changesets
   head_sha text not null
   agent_id text
   agent_type text
+  agent_verified boolean not null default false
   actor_login text
   contributors text[] not null default '{}'::text[]
   session_id text
@@ -861,6 +862,7 @@ CREATE INDEX gateway_outbox_target ON coord.gateway_outbox USING btree (project_
 CREATE INDEX idempotency_age ON coord.idempotency USING btree (created_at)
 CREATE UNIQUE INDEX idempotency_pkey ON coord.idempotency USING btree (project_id, agent_id, operation, key)
 CREATE UNIQUE INDEX lease_pkey ON coord.lease USING btree (project_id, queue, until, id)
+CREATE INDEX line_heads_of ON coord.line_heads USING btree (project_id, repository, head_sha)
 CREATE UNIQUE INDEX line_heads_pkey ON coord.line_heads USING btree (project_id, repository, line)
 CREATE UNIQUE INDEX line_moves_pkey ON coord.line_moves USING btree (project_id, repository, line, before_sha, after_sha)
 CREATE UNIQUE INDEX live_head_pkey ON coord.live_head USING btree (one)
@@ -981,27 +983,38 @@ coord.ack_messages(p_project bigint, p_session bigint, p_by text, p_agent text, 
 coord.acquire_lock(p_project bigint, p_session bigint, p_by text, p_space bigint, p_key text, p_anc text[], p_path text, p_shown text, p_repo text, p_branch text, p_mode text, p_minutes integer, p_reason text, OUT outcome text, OUT token bigint, OUT expires_at timestamp with time zone, OUT now timestamp with time zone, OUT locked_by text, OUT agent_type text, OUT holder_session text, OUT own boolean, OUT mode text, OUT branch text, OUT held_path text, OUT reason text, OUT locked_at timestamp with time zone) returns record security definer
 coord.acquire_lock_many(p_project bigint[], p_session bigint[], p_by text[], p_space bigint[], p_key text[], p_anc text[], p_path text[], p_shown text[], p_repo text[], p_branch text[], p_minutes integer[], p_reason text[]) returns TABLE(outcome text, token bigint, expires_at timestamp with time zone, now timestamp with time zone, locked_by text, agent_type text, holder_session text, own boolean, mode text, branch text, held_path text, reason text, locked_at timestamp with time zone) security definer
 coord.acquire_locks(p_project bigint, p_session bigint, p_by text, p_home bigint, p_space bigint[], p_kind text[], p_base text[], p_key text[], p_path text[], p_repo text[], p_re text[], p_pre text[], p_lk text[], p_branch text, p_mode text, p_minutes integer, p_reason text, p_wait boolean DEFAULT false, p_topic text DEFAULT NULL::text, p_ticket bigint DEFAULT NULL::bigint) returns jsonb security definer
+coord.add_attempt(p_r verification_results, p_infra integer, p_test integer, p_not_before timestamp with time zone) returns void
 coord.add_event(p_only bigint, p_session text, p_in jsonb) returns jsonb security definer
 coord.add_run(p_s sessions, p_by text, p_in jsonb, p_demands jsonb, p_no_match integer) returns runs
 coord.add_session(p_project bigint, p_by text, p_session text, p_status text, p_in jsonb) returns sessions
 coord.agent_demands(p_name text, p_start boolean) returns jsonb
 coord.agent_wire(p_a agent_blueprints) returns jsonb
+coord.apply_gone(p_project bigint, p_in jsonb) returns jsonb security definer
+coord.apply_head(p_project bigint, p_in jsonb) returns jsonb security definer
+coord.approval_wire(p_a approval_queue) returns jsonb
 coord.audit(p_project bigint, p_session bigint, p_by text, p_operation text, p_ids text[], p_success boolean DEFAULT true, p_reason text DEFAULT NULL::text, p_parameters jsonb DEFAULT NULL::jsonb, p_result jsonb DEFAULT NULL::jsonb) returns void
 coord.audit_guard() returns trigger
 coord.authenticate(p_hash bytea) returns TABLE(name text, scopes text[], agent_id text, agent_type text, project_id bigint, person text) security definer
 coord.backoff_seconds(p_id bigint, p_attempt integer) returns integer
+coord.base_names(p_in jsonb) returns text[]
 coord.bind_session(p_only bigint, p_by text, p_session text, p_in jsonb) returns jsonb security definer
 coord.blocked_work(p_project bigint, p_limit integer) returns jsonb security definer
 coord.brief_locks(p_project bigint, p_session bigint, p_now timestamp with time zone) returns jsonb
 coord.brief_work(p_project bigint, p_s agent_sessions) returns jsonb
 coord.callback_prompt(p_rows coord.callbacks[]) returns text
 coord.callbacks_topic() returns text
+coord.cancel_changeset(p_only bigint, p_by text, p_id uuid, p_reason text) returns jsonb security definer
+coord.cancel_done(p_project bigint, p_run uuid, p_error text) returns void security definer
 coord.cancel_wait(p_project bigint, p_session bigint, p_ticket bigint) returns jsonb security definer
 coord.cancel_work(p_project bigint, p_session bigint, p_by text, p_agent text, p_privileged boolean, p_task uuid, p_reason text) returns jsonb security definer
 coord.canonical_demands(p_demands jsonb) returns jsonb
 coord.capability_wire(p_c capabilities, p_full boolean) returns jsonb
+coord.cast_vote(p_c changesets, p_a approval_queue, p_voter text, p_role text, p_teams text[], p_source text, p_vote text, p_comment text, p_head text) returns jsonb
 coord.changeset_final(p_state text) returns boolean
+coord.changeset_news(p_c changesets) returns text[]
 coord.changeset_note(p_project bigint, p_id uuid, p_kind text, p_text text, p_data jsonb DEFAULT NULL::jsonb) returns void
+coord.changeset_of_pull(p_project bigint, p_repository text, p_number integer) returns uuid security definer
+coord.changeset_wire(p_c changesets) returns jsonb
 coord.check_locks(p_project bigint, p_home bigint, p_space bigint[], p_kind text[], p_base text[], p_key text[], p_path text[], p_repo text[], p_re text[], p_pre text[], p_lk text[], p_agent text, p_branch text, p_limit integer DEFAULT 100) returns jsonb security definer
 coord.check_name(p_what text, p_name text) returns void
 coord.check_parent(p_only bigint, p_parent text, p_session text) returns void
@@ -1013,6 +1026,7 @@ coord.class_epoch(p_project bigint, p_queue smallint) returns integer
 coord.class_of(p_project bigint, p_queue smallint, p_demands jsonb, OUT class_id integer, OUT made boolean) returns record
 coord.class_ranges(p_tok text) returns integer[]
 coord.cleanup_sessions(p_project bigint, p_by text, p_stale_minutes integer, p_idle_minutes integer, p_dry_run boolean) returns jsonb security definer
+coord.close_changeset(p_c changesets, p_state text, p_why text, p_by uuid DEFAULT NULL::uuid, p_who text DEFAULT 'gateway'::text) returns text[]
 coord.close_session(p_project bigint, p_session bigint, p_status text, p_reason text) returns jsonb
 coord.complete_one(p_project bigint, p_s agent_sessions, p_task uuid, p_success boolean, p_result jsonb, p_error text, p_retryable boolean, p_token text, p_raise boolean, p_now timestamp with time zone) returns jsonb
 coord.complete_work(p_project bigint, p_session bigint, p_by text, p_items jsonb) returns jsonb security definer
@@ -1022,6 +1036,7 @@ coord.create_person(p_project bigint, p_by text, p_name text, p_roles text[]) re
 coord.create_run(p_project bigint, p_only bigint, p_by text, p_in jsonb, p_limits jsonb) returns jsonb security definer
 coord.create_session(p_project bigint, p_only bigint, p_by text, p_in jsonb) returns jsonb security definer
 coord.cut(p_text text, p_bytes integer) returns text
+coord.decide(p_c changesets, p_state text, p_reason text) returns text[]
 coord.delete_agent(p_project bigint, p_by text, p_name text) returns jsonb security definer
 coord.delete_capability(p_project bigint, p_by text, p_name text) returns jsonb security definer
 coord.delete_session(p_only bigint, p_by text, p_session text, p_tree boolean) returns jsonb security definer
@@ -1034,7 +1049,10 @@ coord.drop_memory_index(p_project bigint, p_ids bigint[]) returns void
 coord.due_projects(p_queue smallint, p_now timestamp with time zone) returns SETOF bigint
 coord.due_runs(p_now timestamp with time zone, p_limit integer) returns TABLE(run_id text, session_id text, what text)
 coord.emit(p_project bigint, p_type text, p_session text, p_data jsonb, p_event bigint DEFAULT NULL::bigint) returns void
+coord.end_delivery(p_source text, p_delivery text, p_state text, p_action text, p_error text, p_result jsonb, p_retry integer) returns void security definer
+coord.end_outbox(p_project bigint, p_id bigint, p_outcome text, p_error text, p_retry integer) returns void security definer
 coord.end_run(p_r runs, p_status text, p_error text) returns text[]
+coord.end_runs(p_c changesets, p_why text) returns void
 coord.end_session(p_project bigint, p_agent text, p_name text, p_by text, p_reason text) returns jsonb security definer
 coord.end_task(p_w work_queue, p_now timestamp with time zone, p_status text, p_result jsonb, p_error text) returns void
 coord.enqueue_run(p_r runs) returns text[]
@@ -1048,10 +1066,12 @@ coord.force_release_locks(p_project bigint, p_by text, p_home bigint, p_space bi
 coord.forget_memory(p_project bigint, p_session bigint, p_by text, p_agent text, p_ids uuid[], p_reason text) returns jsonb security definer
 coord.free_locks(p_project bigint, p_session bigint, p_reason text) returns jsonb security definer
 coord.free_work(p_project bigint, p_session bigint, p_reason text) returns jsonb security definer
+coord.gateway_state() returns jsonb security definer
 coord.get_agent(p_name text, p_raw boolean) returns jsonb security definer
 coord.get_blueprint(p_name text) returns agent_blueprints
 coord.get_capability(p_name text) returns jsonb security definer
 coord.get_capability_row(p_name text) returns capabilities
+coord.get_changeset(p_only bigint, p_id uuid) returns jsonb security definer
 coord.get_memory(p_project bigint, p_id uuid) returns jsonb security definer
 coord.get_run(p_only bigint, p_run text) returns jsonb security definer
 coord.get_session(p_only bigint, p_session text) returns jsonb security definer
@@ -1068,15 +1088,21 @@ coord.heartbeat_work(p_project bigint, p_session bigint, p_task uuid, p_lease in
 coord.holds_task(p_w work_queue, p_s agent_sessions, p_token text) returns boolean
 coord.hush_notices(p_project bigint, p_agent text, p_ids uuid[]) returns void
 coord.import_memory(p_project bigint, p_session bigint, p_by text, p_source text, p_docs jsonb) returns jsonb security definer
+coord.inbox_state() returns jsonb security definer
 coord.is_below(p_session text, p_above text) returns boolean
+coord.is_newer_head(p_project bigint, p_repository text, p_line text, p_before text, p_head text, p_at timestamp with time zone) returns boolean
 coord.iso(p_at timestamp with time zone) returns text
+coord.job_wire(p_r verification_results, p_c changesets, p_action text, p_files boolean) returns jsonb
 coord.join_repository(p_bound bigint, p_by text, p_project text, p_remote text, p_root text, p_name text) returns jsonb security definer
 coord.key_json(p_key coord.api_keys) returns jsonb
 coord.lane_topic(p_project bigint, p_queue smallint, p_class integer) returns text
 coord.legacy_event(p_project bigint, p_only bigint, p_by text, p_in jsonb) returns jsonb security definer
 coord.like_agents(p_project bigint, p_name text) returns text
+coord.line_of(p_source text, p_branch text, p_fork boolean, p_pr integer) returns text
 coord.list_agents(p_tags text[]) returns jsonb security definer
+coord.list_approvals(p_project bigint, p_status text, p_limit integer) returns jsonb security definer
 coord.list_capabilities() returns jsonb security definer
+coord.list_changesets(p_project bigint, p_filter jsonb, p_limit integer, p_before uuid) returns jsonb security definer
 coord.list_keys(p_bound bigint, p_all boolean) returns jsonb security definer
 coord.list_messages(p_project bigint, p_agent text, p_box text, p_thread text, p_limit integer, p_peek boolean) returns jsonb security definer
 coord.list_persons() returns jsonb security definer
@@ -1091,6 +1117,7 @@ coord.live_topic() returns text
 coord.lock_anc(p_base text) returns text[]
 coord.lock_behind(p_project bigint, p_session bigint, p_now timestamp with time zone) returns coord.lock_edge[]
 coord.lock_blockers(p_project bigint, p_session bigint, p_before bigint, p_keys coord.lock_key[], p_anc text[], p_now timestamp with time zone) returns coord.lock_blocker[]
+coord.lock_changeset(p_only bigint, p_id uuid) returns changesets
 coord.lock_enter(p_project bigint, p_session bigint) returns agent_sessions
 coord.lock_gates(p_project bigint, p_keys coord.lock_key[], p_anc text[], p_change boolean) returns void
 coord.lock_grant(p_project bigint, p_home bigint, p_me agent_sessions, p_by text, p_keys coord.lock_key[], p_minutes integer, p_reason text, p_ticket bigint, p_now timestamp with time zone) returns jsonb
@@ -1112,6 +1139,7 @@ coord.lock_to_wake(p_project bigint, p_keys coord.lock_key[], p_now timestamp wi
 coord.lock_under(p_path text, p_dir text) returns boolean
 coord.lock_waiting(p_project bigint, p_me agent_sessions, p_ticket bigint, p_keys coord.lock_key[], p_live coord.lock_blocker[], p_now timestamp with time zone) returns jsonb
 coord.lock_working(p_project bigint, p_session bigint) returns TABLE(id bigint, type text, content text, pinned boolean, tokens integer, shown text, shown_tokens integer) security definer
+coord.look_at_run(p_executor text, p_run uuid, p_external text) returns jsonb security definer
 coord.loosen_run(p_r runs) returns void
 coord.loosen_task(p_w work_queue, p_final boolean) returns void
 coord.lose_runs(p_runner text, p_keep text[], p_error text) returns text[]
@@ -1135,25 +1163,34 @@ coord.message_notice_text(p_m messages) returns text
 coord.message_recipients_of(p_project bigint, p_sender text, p_to text[], p_unknown boolean, OUT v_to text[], OUT v_unknown text[]) returns record
 coord.name_meet(p_a text, p_b text) returns boolean
 coord.new_memory(p_project bigint, p_agent text, p_type text, p_session text, p_doc jsonb, p_hash bigint, p_at timestamp with time zone, p_tokens integer) returns memory_episodic
+coord.no_changeset() returns void
 coord.no_run() returns void
 coord.no_session() returns void
 coord.nonempty_classes(p_project bigint, p_queue smallint, p_classes integer[]) returns integer[]
+coord.not_impartial(p_c changesets, p_who text) returns text
 coord.not_yours(p_task uuid, p_w work_queue) returns jsonb
 coord.notice(p_project bigint, p_session bigint, p_kind text, p_text text, p_data jsonb DEFAULT NULL::jsonb) returns void
+coord.notify_out(p_project bigint, p_key text, p_payload jsonb) returns text[]
 coord.now() returns timestamp with time zone
+coord.on_approval_wanted(p_c changesets) returns text[]
 coord.on_verdict(p_c changesets) returns text[]
 coord.once_begin(p_project bigint, p_agent text, p_operation text, p_key text, p_hash bytea) returns jsonb
 coord.once_end(p_project bigint, p_agent text, p_operation text, p_key text, p_reply jsonb) returns void
 coord.open_session(p_project bigint, p_agent text, p_type text, p_session text) returns bigint security definer
 coord.orchestrated_sessions(p_project bigint, p_filter jsonb, p_limit integer, p_before text) returns jsonb security definer
 coord.outcome_flags(p_outcome text) returns integer
+coord.override_changeset(p_only bigint, p_by text, p_who text, p_id uuid, p_verdict text, p_reason text) returns jsonb security definer
 coord.poll_runner(p_only bigint, p_runner text, p_stale integer, p_lease integer, p_classes integer[], p_epoch integer, p_caps text) returns jsonb security definer
 coord.post_message(p_m messages, p_to text[], p_session bigint) returns jsonb
+coord.prior_failures(p_c changesets) returns integer
 coord.progress_work(p_project bigint, p_session bigint, p_task uuid, p_percent double precision, p_note text, p_token text) returns jsonb security definer
 coord.project_digest(p_project bigint, p_reader text, p_agent text, p_peek boolean) returns jsonb security definer
 coord.project_json(p_id bigint) returns jsonb security definer
+coord.project_of_remote(p_remote text) returns bigint security definer
 coord.projects_with_memory(p_only bigint, p_limit integer) returns TABLE(id bigint, name text) security definer
 coord.purge_audit(p_project bigint, p_by text, p_days integer, p_limit integer DEFAULT 10000) returns bigint
+coord.purge_deliveries(p_days integer, p_limit integer) returns integer security definer
+coord.purge_outbox(p_days integer, p_limit integer) returns integer security definer
 coord.put_agent(p_project bigint, p_by text, p_name text, p_in jsonb, p_create boolean) returns jsonb security definer
 coord.put_capability(p_project bigint, p_by text, p_name text, p_in jsonb, p_create boolean) returns jsonb security definer
 coord.put_memory_index(p_project bigint, p_id bigint, p_kind smallint, p_rev integer, p_at timestamp with time zone, p_group bigint, p_seq integer, p_new_group boolean, p_flags integer, p_skill integer, p_terms bigint[], p_sig bytea, p_words text[], p_title integer, p_body integer, p_version integer) returns void
@@ -1176,20 +1213,26 @@ coord.remember(p_project bigint, p_session bigint, p_by text, p_doc jsonb, p_ter
 coord.remove_runner(p_r runners) returns text[]
 coord.renew_session_locks(p_project bigint, p_session bigint, p_minutes integer DEFAULT NULL::integer) returns jsonb security definer
 coord.renew_work(p_project bigint, p_session bigint) returns integer security definer
+coord.reopen_changeset(p_c changesets, p_why text) returns text[]
 coord.report_digests(p_project bigint, p_agent text, p_session bigint, p_by text, p_repository text, p_files jsonb) returns jsonb security definer
 coord.report_run(p_only bigint, p_by text, p_runner text, p_run text, p_kind text, p_text text, p_stale integer) returns jsonb security definer
 coord.requeue_run(p_r runs, p_delay integer, p_error text) returns text[]
+coord.rerun_changeset(p_only bigint, p_by text, p_id uuid, p_tier integer, p_reason text) returns jsonb security definer
 coord.resolve_blueprint(p_name text) returns jsonb
 coord.resolve_repository(p_project text, p_remote text, p_root text, p_name text) returns TABLE(project_id bigint, project text, repository_id bigint, repository text) security definer
 coord.result_text(p_session text, OUT result text, OUT data jsonb) returns record
 coord.retain_memory(p_project bigint, p_limit integer) returns jsonb
+coord.retry_run(p_c changesets, p_r verification_results) returns text
 coord.retry_work(p_project bigint, p_session bigint, p_by text, p_agent text, p_privileged boolean, p_task uuid) returns jsonb security definer
 coord.revoke_key(p_project bigint, p_bound bigint, p_by text, p_name text) returns jsonb security definer
+coord.route_failed(p_project bigint, p_id uuid, p_version integer, p_error text, p_retry integer, p_most integer) returns jsonb security definer
 coord.run_due(p_r runs, p_what text, p_now timestamp with time zone, p_stale integer) returns text[]
 coord.run_lost(p_r runs, p_error text) returns text[]
 coord.run_news(p_r runs) returns void
 coord.run_rank(p_status text) returns integer
+coord.run_result_wire(p_r verification_results, p_full boolean) returns jsonb
 coord.run_started(p_r runs) returns text[]
+coord.run_timeout(p_r verification_results) returns integer
 coord.run_wire(p_r runs) returns jsonb
 coord.runner_claimer(p_r runners) returns jsonb
 coord.runner_classes(p_claimer jsonb, p_after integer) returns integer[]
@@ -1209,16 +1252,22 @@ coord.session_status(p_only bigint, p_session text) returns jsonb security defin
 coord.session_wire(p_s sessions) returns jsonb
 coord.set_memory_policy(p_project bigint, p_by text, p_layer text, p_archive integer, p_delete integer) returns jsonb security definer
 coord.set_session(p_s sessions, p_status text) returns text[]
+coord.settle(p_project bigint, p_id uuid) returns text[]
 coord.similar_words(p_project bigint, p_words text[]) returns TABLE(asked text, word text, score real) security definer
 coord.skill_json(p_k memory_procedural) returns jsonb
 coord.skill_mean(p_uses integer, p_successes integer) returns integer
+coord.status_out(p_c changesets) returns void
 coord.stop_locked(p_r runs) returns jsonb
 coord.stop_one_session(p_s sessions) returns jsonb
 coord.stop_run(p_only bigint, p_by text, p_run text) returns jsonb security definer
 coord.stop_session(p_only bigint, p_by text, p_session text, p_tree boolean) returns jsonb security definer
+coord.store_delivery(p_source text, p_delivery text, p_event text, p_body bytea, p_sha256 bytea, p_headers jsonb) returns jsonb security definer
 coord.store_event(p_project bigint, p_session text, p_in jsonb) returns void
+coord.store_route(p_project bigint, p_id uuid, p_version integer, p_in jsonb) returns jsonb security definer
 coord.store_skill(p_project bigint, p_session bigint, p_by text, p_name text, p_description text, p_steps jsonb, p_tags text[]) returns jsonb security definer
 coord.submit_work(p_project bigint, p_session bigint, p_by text, p_repository text, p_tasks jsonb) returns jsonb security definer
+coord.supersede_line(p_project bigint, p_repository text, p_line text, p_keep uuid, p_state text, p_why text) returns text[]
+coord.sweep_changesets(p_limit integer, p_queue_seconds integer, p_blocked_seconds integer) returns jsonb security definer
 coord.sweep_deadlines(p_project bigint, p_now timestamp with time zone, p_limit integer) returns jsonb
 coord.sweep_leases(p_project bigint, p_now timestamp with time zone, p_limit integer) returns jsonb
 coord.sweep_leftovers(p_limit integer) returns jsonb security definer
@@ -1228,8 +1277,13 @@ coord.sweep_runs(p_stale integer, p_remove integer, p_no_match integer, p_limit 
 coord.sweep_schedule(p_project bigint, p_now timestamp with time zone, p_limit integer) returns jsonb
 coord.sweep_sessions(p_limit integer) returns jsonb security definer
 coord.sweep_work(p_limit integer DEFAULT 200) returns jsonb security definer
+coord.take_cancels(p_owner text, p_executors text[], p_lease integer) returns TABLE(job jsonb) security definer
+coord.take_changesets(p_limit integer, p_lease integer) returns TABLE(changeset jsonb) security definer
+coord.take_deliveries(p_limit integer, p_lease integer) returns TABLE(source text, delivery_id text, event text, body bytea, headers jsonb, attempts integer, received_at timestamp with time zone) security definer
 coord.take_notices(p_project bigint, p_session bigint, p_limit integer DEFAULT 3) returns jsonb security definer
+coord.take_outbox(p_limit integer, p_lease integer) returns TABLE(project_id bigint, id bigint, kind text, payload jsonb, attempts integer) security definer
 coord.take_run(p_classes integer[], p_runner text, p_lease integer) returns runs
+coord.take_runs(p_owner text, p_slots jsonb, p_lease integer, p_grace integer) returns TABLE(job jsonb) security definer
 coord.task_classes(p_project bigint, p_tasks jsonb, OUT classes integer[], OUT made integer) returns record
 coord.task_edges(p_project bigint, p_tasks jsonb) returns TABLE(n integer, on_n integer, on_id bigint, on_task uuid, open boolean)
 coord.task_json(p_w work_queue, p_full boolean) returns jsonb
@@ -1247,13 +1301,21 @@ coord.unblock(p_project bigint, p_ids bigint[], p_now timestamp with time zone) 
 coord.undo_locks(p_project bigint, p_session bigint, p_by text, p_token bigint) returns jsonb security definer
 coord.union_texts(p_a text[], p_b text[]) returns text[]
 coord.unready(p_project bigint, p_queue smallint, p_class integer, p_priority smallint, p_id bigint) returns void
+coord.unvote_from_forge(p_project bigint, p_repository text, p_head text, p_login text) returns jsonb security definer
 coord.update_session(p_only bigint, p_by text, p_session text, p_in jsonb) returns jsonb security definer
 coord.update_working(p_project bigint, p_session bigint, p_by text, p_item jsonb, p_changes jsonb) returns jsonb security definer
 coord.uuid7() returns uuid
+coord.verdict_of(p_c changesets) returns jsonb
+coord.verification_ended(p_project bigint, p_run uuid, p_out jsonb) returns jsonb security definer
+coord.verification_started(p_project bigint, p_run uuid, p_external text, p_url text) returns jsonb security definer
 coord.verify_lock(p_project bigint, p_home bigint, p_space bigint[], p_kind text[], p_base text[], p_key text[], p_path text[], p_repo text[], p_re text[], p_pre text[], p_lk text[], p_token bigint) returns jsonb security definer
+coord.vote_approval(p_only bigint, p_by text, p_voter text, p_role text, p_id uuid, p_vote text, p_comment text, p_head text) returns jsonb security definer
+coord.vote_from_forge(p_project bigint, p_repository text, p_head text, p_login text, p_permission text, p_teams text[], p_source text, p_vote text, p_comment text) returns jsonb security definer
+coord.why_again(p_c changesets, p_in jsonb, p_newer boolean, p_line text) returns text
 coord.why_not_ready(p_project bigint, p_task uuid, p_agent text) returns jsonb security definer
 coord.why_run(p_only bigint, p_run text, p_stale integer) returns jsonb security definer
 coord.wire_id(p_prefix text) returns text
+coord.word_list(p_list jsonb) returns text[]
 coord.work_claimer(p_session agent_sessions, p_types text[], p_tags text[]) returns jsonb
 coord.work_classes(p_project bigint, p_session bigint, p_types text[], p_tags text[]) returns jsonb security definer
 coord.work_counts(p_project bigint) returns jsonb

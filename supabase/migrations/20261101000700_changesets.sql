@@ -49,6 +49,7 @@ create table public.changesets (
   head_sha        text        not null check (head_sha ~ '^([0-9a-f]{40}|[0-9a-f]{64})$'),
   agent_id        text,
   agent_type      text,
+  agent_verified  boolean     not null default false,                -- agent_id is that of a key, not of a branch's name
   actor_login     text,                                              -- who pushed or opened it, as the source says
   contributors    text[]      not null default '{}',                 -- logins that may not approve it
   session_id      text,                                              -- external id of the agent's session
@@ -213,6 +214,8 @@ create table coord.line_heads (
   at         timestamptz,
   primary key (project_id, repository, line)
 );
+
+create index line_heads_of on coord.line_heads (project_id, repository, head_sha);
 
 -- What happened to a changeset, in order, for people.
 create table public.changeset_events (
