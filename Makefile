@@ -23,7 +23,7 @@ build: ## build every command into bin/, the executors into bin/executors/
 	go build $(BUILD_FLAGS) -ldflags '$(LDFLAGS)' -o bin/executors/claude-code/ao-claude-code-exec ./executors/claude-code
 	@rm -rf bin/profiles && cp -R executors/profiles bin/profiles
 
-up: build ## build, then start everything (embedded Postgres, API) and print how to connect; Ctrl-C stops
+up: build ## build, then start everything (embedded Postgres, API, a runner) and print how to connect; Ctrl-C stops
 	@exec bin/coordctl up
 
 down: build ## stop what `make up` started
@@ -56,6 +56,7 @@ bench: ## measure against plain SQL and print both, side by side
 prove: ## the long proofs (races, crashes, thousands of tasks); docs/PROOFS.md holds their figures
 	$(GO_TEST) -tags prove -count=1 -v -timeout 60m -run 'Prove|StandardLibrary' ./internal/...
 	E2E_TRIALS=30 $(GO_TEST) -tags e2e -count=1 -v -timeout 60m -run 'Deadlock|Stopped|Killed' ./test/e2e/
+	E2E_TRIALS=100 $(GO_TEST) -tags e2e -count=1 -v -timeout 60m -run 'Chaos' ./test/e2e/
 
 e2e: build ## end to end with the real binaries and the real hosts (npm installs those into .e2e/)
 	@mkdir -p .e2e && cp test/e2e/hosts/package.json .e2e/
@@ -64,7 +65,7 @@ e2e: build ## end to end with the real binaries and the real hosts (npm installs
 
 e2e-short: build ## a short end-to-end run: the demo, whose claims are checked, and the crash tests
 	bin/coordctl demo --quiet
-	go test -tags e2e -count=1 -timeout 10m -run 'Deadlock|Stopped|Killed' ./test/e2e/
+	go test -tags e2e -count=1 -timeout 10m -run 'Deadlock|Stopped|Killed|Chaos' ./test/e2e/
 
 clean: ## remove what was built
 	rm -rf bin .e2e

@@ -124,7 +124,7 @@ func (s *server) orchestrate() {
 	o := s.cfg.Orchestration
 	s.store.Orchestrate(coord.OrchestrationSettings{
 		PollTimeout: o.PollTimeout.D(), Heartbeat: o.HeartbeatInterval.D(), Stale: o.StaleThreshold.D(), Remove: o.RemoveThreshold.D(),
-		NoMatch: o.NoMatchTimeout.D(), MaxDepth: o.MaxDepth, MaxChildren: o.MaxChildren,
+		NoMatch: o.NoMatchTimeout.D(), ClaimLease: o.ClaimLease.D(), MaxDepth: o.MaxDepth, MaxChildren: o.MaxChildren,
 	})
 	s.hub.Recheck(runnerTopics, runnerRecheck, s.store.RunnersWithNews)
 	s.live = live.New(liveSource(s.store))

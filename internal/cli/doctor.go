@@ -55,7 +55,11 @@ func (a *app) doctor(ctx context.Context) error {
 	if cfg.URL() == "" {
 		checks = append(checks, checkBinaries(ctx), checkServer())
 	}
-	checks = append(checks, checkSchema(ctx, cfg, home), a.checkAPI(ctx), a.checkKey(ctx), checkMCP(ctx))
+	var running *local.Up
+	if u, ok := home.Running(ctx); ok {
+		running = &u
+	}
+	checks = append(checks, checkSchema(ctx, cfg, home), a.checkAPI(ctx), a.checkKey(ctx), checkMCP(ctx), checkRunner(running))
 	for _, h := range install.Hosts() {
 		checks = append(checks, a.checkHost(h))
 	}

@@ -83,6 +83,11 @@ func (a *app) printStatus(s status) {
 	}
 	if s.Up != nil {
 		row("API", "up, pid %d, %s", s.Up.PID, s.Up.APIURL)
+		if r := s.Up.Runner; r != nil && !r.Alive() {
+			row("runner", "%s, being started again; see %s", r.Profile, r.Log)
+		} else {
+			row("runner", "%s", describeRunner(r))
+		}
 	} else {
 		row("API", "not up (coordctl up)")
 	}
@@ -157,8 +162,10 @@ func redact(dsn string) string {
 }
 
 // mcpServerPath is where mcp-server lies: beside this program.
-func mcpServerPath() string {
-	name := "mcp-server"
+func mcpServerPath() string { return beside("mcp-server") }
+
+// beside is a program in this one's folder.
+func beside(name string) string {
 	if runtime.GOOS == "windows" {
 		name += ".exe"
 	}

@@ -22,16 +22,17 @@ import (
 )
 
 type upFlags struct {
-	detach, migrateForeign, noMigrate, noInstall bool
-	addr                                         string
+	detach, migrateForeign, noMigrate, noInstall, noRunner bool
+	addr, runner                                           string
 }
 
 func (a *app) upCommand() *cobra.Command {
 	var f upFlags
 	cmd := &cobra.Command{
-		Use: "up", Short: "Start everything: Postgres, the API; print how to connect", Args: noArgs,
+		Use: "up", Short: "Start everything: Postgres, the API, a runner; print how to connect", Args: noArgs,
 		Long: `Starts or joins the private Postgres server (or uses COORD_DATABASE_URL, else DATABASE_URL), migrates it, makes a
-key once and runs the API until Ctrl-C. When all answers it writes up.json into COORD_HOME. A second ` + "`up`" + ` prints what
+key once and runs the API until Ctrl-C, with an agent runner beside it where agent-runner lies beside this program: it is
+started again when it ends. When all answers it writes up.json into COORD_HOME. A second ` + "`up`" + ` prints what
 runs and exits. As root on a Debian-like machine without Postgres it says so and installs the package.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.up(cmd.Context(), f) },
 	}
@@ -40,6 +41,9 @@ runs and exits. As root on a Debian-like machine without Postgres it says so and
 	cmd.Flags().BoolVar(&f.migrateForeign, "migrate-foreign", false, "add our schema to a database that holds other people's tables")
 	cmd.Flags().BoolVar(&f.noMigrate, "no-migrate", false, "leave the schema as it is")
 	cmd.Flags().BoolVar(&f.noInstall, "no-install", false, "never install Postgres with the system's package manager")
+	cmd.Flags().StringVar(&f.runner, "runner", "", "runner to keep running: a profile or executor by name (env COORD_RUNNER; default auto: claude-code where the claude command is found, else the echo test-executor)")
+	cmd.Flags().BoolVar(&f.noRunner, "no-runner", false, "keep no runner running (env COORD_RUNNER=none)")
+	cmd.MarkFlagsMutuallyExclusive("runner", "no-runner")
 	return cmd
 }
 
@@ -57,6 +61,10 @@ func (a *app) up(ctx context.Context, f upFlags) error {
 	}
 	if f.addr != "" {
 		cfg.Addr = f.addr
+	}
+	beside, err := a.runnerOptions(home, f)
+	if err != nil {
+		return err
 	}
 	if f.detach {
 		return a.upDetached(ctx, home, f)
@@ -77,7 +85,8 @@ func (a *app) up(ctx context.Context, f upFlags) error {
 			Config: cfg.Database, Migrate: !f.noMigrate, MigrateForeign: f.migrateForeign, Grace: cfg.PgGrace, Log: log, Progress: a.progress,
 		},
 		Addr: cfg.Addr, Project: firstOf(a.Getenv("COORD_PROJECT"), "default"), Serve: a.Serve, Log: log, Progress: a.progress,
-		Ready: func(s local.Started) { a.banner(home, s) },
+		Runner: beside,
+		Ready:  func(s local.Started) { a.banner(home, s) },
 	})
 	var running *local.RunningError
 	switch {
@@ -131,8 +140,8 @@ func (a *app) alreadyUp(u local.Up) error {
 }
 
 func (a *app) printUp(u local.Up) {
-	fmt.Fprintf(a.Out, "  API       %s   (/docs, /openapi.json, /health)\n  MCP       %s/mcp over HTTP; bin/mcp-server over stdio\n  database  %s\n  project   %s\n  key       %s\n",
-		u.APIURL, u.APIURL, redact(u.DatabaseURL), u.Project, u.APIKey)
+	fmt.Fprintf(a.Out, "  API       %s   (/docs, /openapi.json, /health)\n  MCP       %s/mcp over HTTP; bin/mcp-server over stdio\n  database  %s\n  project   %s\n  key       %s\n  runner    %s\n",
+		u.APIURL, u.APIURL, redact(u.DatabaseURL), u.Project, u.APIKey, describeRunner(u.Runner))
 }
 
 func (a *app) banner(home local.Home, s local.Started) {
@@ -191,13 +200,16 @@ func (a *app) upDetached(ctx context.Context, home local.Home, f upFlags) error 
 	if a.asJSON {
 		args = append(args, "--json")
 	}
-	for flag, on := range map[string]bool{"--migrate-foreign": f.migrateForeign, "--no-migrate": f.noMigrate, "--no-install": f.noInstall} {
+	for flag, on := range map[string]bool{"--migrate-foreign": f.migrateForeign, "--no-migrate": f.noMigrate, "--no-install": f.noInstall, "--no-runner": f.noRunner} {
 		if on {
 			args = append(args, flag)
 		}
 	}
 	if f.addr != "" {
 		args = append(args, "--addr", f.addr)
+	}
+	if f.runner != "" {
+		args = append(args, "--runner", f.runner)
 	}
 	child := exec.Command(exe, args...) // without a context: it outlives this command
 	child.Stdout, child.Stderr, child.SysProcAttr = log, log, local.Detached()

@@ -94,6 +94,7 @@ type Orchestration struct {
 	StaleThreshold    Seconds `env:"RUNNER_STALE_THRESHOLD" envDefault:"120" doc:"seconds of silence after which a runner is stale: another process may take its name"`
 	RemoveThreshold   Seconds `env:"RUNNER_REMOVE_THRESHOLD" envDefault:"600" doc:"seconds of silence after which a runner is removed and its runs have failed"`
 	NoMatchTimeout    Seconds `env:"RUN_NO_MATCH_TIMEOUT" envDefault:"300" doc:"seconds a run waits for a runner that meets its demands"`
+	ClaimLease        Seconds `env:"RUN_CLAIM_LEASE" envDefault:"30" doc:"seconds a runner has to report a claimed run started, before it goes to another"`
 	RecoveryMode      string  `env:"RUN_RECOVERY_MODE" envDefault:"stale" doc:"runs whose runner is gone, at the start: stale (those older than 5 minutes), all, none"`
 	MaxDepth          int     `env:"RUN_MAX_DEPTH" envDefault:"10" doc:"how deep sessions may be nested"`
 	AgentsDir         string  `env:"AGENT_ORCHESTRATOR_AGENTS_DIR" example:"./config/agents" doc:"folder of agents' blueprints: loaded at the start, then kept like the database; default: .agent-orchestrator/agents in the project's directory, if it exists"`
@@ -143,6 +144,12 @@ type Runner struct {
 	MaxRuns       int           `env:"RUNNER_MAX_RUNS" envDefault:"32" doc:"most runs at once; -1: no limit. A parent that waits for its child counts too"`
 	RunTimeout    time.Duration `env:"RUNNER_RUN_TIMEOUT" example:"2h" doc:"a run that takes longer is ended and reported failed; default: no limit"`
 	Drain         time.Duration `env:"RUNNER_DRAIN_TIMEOUT" example:"1m" doc:"how long a shutdown waits for runs to end by themselves before it ends them; default: not at all"`
+}
+
+// LocalRunner says which agent runner `coordctl up` keeps running.
+type LocalRunner struct {
+	Name string `env:"COORD_RUNNER" envDefault:"auto" doc:"runner that coordctl up keeps running: a profile or executor by name, none, or auto: claude-code where the claude command is found, else test-executor, which echoes"`
+	Work string `env:"COORD_RUNNER_DIR" doc:"folder in which its runs work that name none; default: workspace in COORD_HOME"`
 }
 
 // TagList is Tags split at commas, without blanks and empty entries.

@@ -18,6 +18,7 @@ var parts = []struct {
 	{"The gateway", Gateway{}},
 	{"Clients of the API: the MCP server, coordctl, hooks", Remote{}},
 	{"The agent runner", Runner{}},
+	{"The runner of coordctl up", LocalRunner{}},
 	{"Who a local process acts for", Agent{}},
 	{"What MCP clients see", Tools{}},
 	{"A language model (optional)", Model{}},

@@ -50,12 +50,13 @@ func (h Home) BackupDir() string { return filepath.Join(h.Dir, "backups") }
 
 // Up is what runs, as up.json tells it to tools and tests.
 type Up struct {
-	APIURL      string  `json:"api_url"`
-	GatewayURL  *string `json:"gateway_url"` // null until there is a gateway
-	DatabaseURL string  `json:"database_url"`
-	Project     string  `json:"project"`
-	APIKey      string  `json:"api_key"`
-	PID         int     `json:"pid"`
+	APIURL      string    `json:"api_url"`
+	GatewayURL  *string   `json:"gateway_url"` // null until there is a gateway
+	DatabaseURL string    `json:"database_url"`
+	Project     string    `json:"project"`
+	APIKey      string    `json:"api_key"`
+	PID         int       `json:"pid"`
+	Runner      *UpRunner `json:"runner"` // null: no runner is kept running
 }
 
 // ReadUp reads up.json: fs.ErrNotExist when nothing runs. What it says may be stale: see Running.
@@ -123,8 +124,10 @@ func (h Home) removeUp() error {
 }
 
 // ReadKey returns the installation's own key, empty when there is none yet.
-func (h Home) ReadKey() (string, error) {
-	raw, err := os.ReadFile(h.keyFile())
+func (h Home) ReadKey() (string, error) { return readKey(h.keyFile()) }
+
+func readKey(file string) (string, error) {
+	raw, err := os.ReadFile(file)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("read the local key: %w", err)
 	}

@@ -18,13 +18,23 @@ var principal = ident.Principal{Name: "local", Scopes: []ident.Scope{ident.Admin
 // EnsureKey returns the installation's own administrator key, made once and kept in the folder of state. A key that
 // the database no longer knows (a fresh database, a revoked key) is replaced.
 func (h Home) EnsureKey(ctx context.Context, dsn string) (key string, created bool, err error) {
+	return ensureKey(ctx, dsn, h.keyFile(), "local", ident.Admin)
+}
+
+// ensureRunnerKey is EnsureKey for the runner that `up` keeps: a key that can do what runners and their agents do.
+func (h Home) ensureRunnerKey(ctx context.Context, dsn string) (key string, err error) {
+	key, _, err = ensureKey(ctx, dsn, h.runnerKeyFile(), "runner", ident.Read, ident.Write, ident.Runner)
+	return key, err
+}
+
+func ensureKey(ctx context.Context, dsn, file, what string, scopes ...ident.Scope) (key string, created bool, err error) {
 	pool, err := coord.Open(ctx, dsn, 2)
 	if err != nil {
 		return "", false, err
 	}
 	defer pool.Close()
 	store := coord.New(pool)
-	if key, err = h.ReadKey(); err != nil {
+	if key, err = readKey(file); err != nil {
 		return "", false, err
 	}
 	if key != "" {
@@ -37,18 +47,22 @@ func (h Home) EnsureKey(ctx context.Context, dsn string) (key string, created bo
 	if err != nil {
 		return "", false, err
 	}
-	made, err := store.CreateKey(ctx, caller, client.CreateKey{Name: keyName(time.Now()), Scopes: []string{string(ident.Admin)}, AllProjects: true})
+	in := client.CreateKey{Name: keyName(what, time.Now()), AllProjects: true}
+	for _, s := range scopes {
+		in.Scopes = append(in.Scopes, string(s))
+	}
+	made, err := store.CreateKey(ctx, caller, in)
 	if err != nil {
 		return "", false, err
 	}
-	return made.Secret, true, writeFile(h.keyFile(), []byte(made.Secret+"\n"))
+	return made.Secret, true, writeFile(file, []byte(made.Secret+"\n"))
 }
 
 // keyName is unique per machine and moment: a lost key file must not block on the name of the lost key.
-func keyName(now time.Time) string {
+func keyName(what string, now time.Time) string {
 	host, err := os.Hostname()
 	if err != nil || host == "" {
 		host = "this machine"
 	}
-	return fmt.Sprintf("local %s %s", host, now.UTC().Format("2006-01-02T15:04:05.000Z"))
+	return fmt.Sprintf("%s %s %s", what, host, now.UTC().Format("2006-01-02T15:04:05.000Z"))
 }

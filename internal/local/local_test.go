@@ -137,7 +137,7 @@ func TestOneLockAtATime(t *testing.T) {
 	if h.locked() {
 		t.Error("nobody has it up, yet it is locked")
 	}
-	f, err := h.takeLock(t.Context())
+	f, _, err := h.takeLock(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

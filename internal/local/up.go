@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -25,6 +26,7 @@ type UpOptions struct {
 	Serve    ServeFunc
 	Log      *slog.Logger
 	Progress func(string)
+	Runner   *RunnerOptions // kept running beside the API; nil: none
 	// Ready is told once, when everything answers and up.json is written.
 	Ready func(Started)
 }
@@ -56,7 +58,7 @@ func (h Home) Up(ctx context.Context, o UpOptions) error {
 	if err := h.Make(); err != nil {
 		return err
 	}
-	lock, err := h.takeLock(ctx)
+	lock, before, err := h.takeLock(ctx)
 	if err != nil {
 		return err
 	}
@@ -72,37 +74,122 @@ func (h Home) Up(ctx context.Context, o UpOptions) error {
 	if err != nil {
 		return errors.Join(fmt.Errorf("local key: %w", err), db.Close())
 	}
-	up := Up{DatabaseURL: db.Loopback, Project: o.Project, APIKey: key, PID: os.Getpid()}
+	up := &running{home: h, up: Up{DatabaseURL: db.Loopback, Project: o.Project, APIKey: key, PID: os.Getpid()}}
+	if err := up.withRunner(ctx, o, before, db.URL); err != nil {
+		return errors.Join(err, db.Close())
+	}
 	told := false
 	for {
-		err = h.serve(ctx, o, db, up, func(u Up) {
+		err = up.serve(ctx, o, db, func(u Up) {
 			if !told {
 				told = true
 				o.Ready(Started{Up: u, KeyCreated: created, Embedded: db.Info(), Took: time.Since(began)})
 			}
 		})
 		if !errors.Is(err, ErrMoved) {
+			up.stopRunner()
 			return errors.Join(err, h.removeUp(), db.Close())
 		}
-		up.DatabaseURL = db.Loopback
+		up.move(db.Loopback)
 	}
 }
 
-// serve runs the API and watches the database until ctx ends, one fails, or the database moved.
-func (h Home) serve(ctx context.Context, o UpOptions, db *Database, up Up, ready func(Up)) error {
-	ctx, giveUp := context.WithCancelCause(ctx)
-	defer giveUp(nil)
-	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return db.Watch(ctx, o.Log) })
+// running is what is up, and its up.json.
+type running struct {
+	home   Home
+	runner *keeper // nil: none is kept
+
+	mu sync.Mutex
+	up Up
+}
+
+// withRunner prepares the runner, or ends one that an `up` before left behind and nobody wants now.
+func (r *running) withRunner(ctx context.Context, o UpOptions, before *Up, dsn string) error {
+	if o.Runner == nil {
+		if before != nil && before.Runner != nil && before.Runner.Alive() {
+			endRunner(before.Runner.PID)
+		}
+		return nil
+	}
+	key, err := r.home.ensureRunnerKey(ctx, dsn)
+	if err != nil {
+		return fmt.Errorf("key of the runner: %w", err)
+	}
+	r.runner = &keeper{home: r.home, o: *o.Runner, key: key, tell: o.Progress}
+	if before != nil {
+		r.runner.left, r.runner.leftURL = before.Runner, before.APIURL
+	}
+	r.runner.changed = func() {
+		if err := r.write(func(*Up) {}); err != nil {
+			o.Progress("up.json could not be written: " + err.Error())
+		}
+	}
+	return nil
+}
+
+func (r *running) stopRunner() {
+	if r.runner != nil {
+		r.runner.stop()
+	}
+}
+
+func (r *running) move(dsn string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.up.DatabaseURL = dsn
+}
+
+// write changes what is up and writes up.json, once the API has an address.
+func (r *running) write(f func(*Up)) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	f(&r.up)
+	if r.runner != nil {
+		r.up.Runner = r.runner.up()
+	}
+	if r.up.APIURL == "" {
+		return nil
+	}
+	return r.home.writeUp(r.up)
+}
+
+func (r *running) view() Up {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.up
+}
+
+// serve runs the API and watches the database until ctx ends, one fails, or the database moved. When ctx ends the
+// runner goes first, so that its last reports arrive.
+func (r *running) serve(ctx context.Context, o UpOptions, db *Database, ready func(Up)) error {
+	serving, stop := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer stop(nil)
+	group, serving := errgroup.WithContext(serving)
+	group.Go(func() error {
+		select {
+		case <-ctx.Done():
+			r.stopRunner()
+			stop(context.Cause(ctx))
+		case <-serving.Done():
+		}
+		return nil
+	})
+	group.Go(func() error { return db.Watch(serving, o.Log) })
 	var failed error
 	group.Go(func() error {
-		err := o.Serve(ctx, db, o.Addr, func(addr string) {
-			up.APIURL = "http://" + reachable(addr)
-			if failed = h.writeUp(up); failed != nil {
-				giveUp(failed)
+		err := o.Serve(serving, db, o.Addr, func(addr string) {
+			url := "http://" + reachable(addr)
+			if r.runner != nil {
+				failed = r.runner.point(ctx, url)
+			}
+			if failed == nil {
+				failed = r.write(func(u *Up) { u.APIURL = url })
+			}
+			if failed != nil {
+				stop(failed)
 				return
 			}
-			ready(up)
+			ready(r.view())
 		})
 		return errors.Join(err, failed)
 	})
@@ -121,30 +208,34 @@ func reachable(addr string) string {
 	return net.JoinHostPort(host, port)
 }
 
-// takeLock takes up.lock, or waits until the process that has it is ready and fails with *RunningError.
-func (h Home) takeLock(ctx context.Context) (*os.File, error) {
+// takeLock takes up.lock, or waits until the process that has it is ready and fails with *RunningError. before is what a
+// process that was killed had up, nil for none.
+func (h Home) takeLock(ctx context.Context) (lock *os.File, before *Up, err error) {
 	f, err := os.OpenFile(h.lockFile(), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("lock the installation: %w", err)
+		return nil, nil, fmt.Errorf("lock the installation: %w", err)
 	}
 	deadline := time.Now().Add(joinWithin)
 	for {
 		ok, err := tryLock(f)
 		if err != nil {
-			return nil, errors.Join(fmt.Errorf("lock the installation: %w", err), f.Close())
+			return nil, nil, errors.Join(fmt.Errorf("lock the installation: %w", err), f.Close())
 		}
 		if ok {
-			return f, h.dropStale()
+			if u, err := h.ReadUp(); err == nil {
+				before = &u
+			}
+			return f, before, h.dropStale()
 		}
 		if u, running := h.Running(ctx); running {
-			return nil, errors.Join(&RunningError{u}, f.Close())
+			return nil, nil, errors.Join(&RunningError{u}, f.Close())
 		}
 		if time.Now().After(deadline) {
-			return nil, errors.Join(errors.New("another `coordctl up` is starting and does not get ready; see its output, or coordctl down"), f.Close())
+			return nil, nil, errors.Join(errors.New("another `coordctl up` is starting and does not get ready; see its output, or coordctl down"), f.Close())
 		}
 		select {
 		case <-ctx.Done():
-			return nil, errors.Join(context.Cause(ctx), f.Close())
+			return nil, nil, errors.Join(context.Cause(ctx), f.Close())
 		case <-time.After(joinPoll):
 		}
 	}
@@ -161,7 +252,8 @@ func (h Home) dropStale() error {
 
 // Down stops the process that has the installation up, then the embedded server. what tells what was stopped.
 func (h Home) Down(ctx context.Context) (what []string, err error) {
-	if u, err := h.ReadUp(); err == nil && processLives(u.PID) && h.locked() {
+	u, readErr := h.ReadUp()
+	if readErr == nil && processLives(u.PID) && h.locked() {
 		if err := terminate(u.PID); err != nil {
 			return nil, fmt.Errorf("stop pid %d: %w", u.PID, err)
 		}
@@ -169,6 +261,10 @@ func (h Home) Down(ctx context.Context) (what []string, err error) {
 			return nil, err
 		}
 		what = append(what, fmt.Sprintf("the API (pid %d)", u.PID))
+	}
+	if readErr == nil && u.Runner != nil && u.Runner.Alive() { // it outlived an `up` that was killed
+		endRunner(u.Runner.PID)
+		what = append(what, fmt.Sprintf("the runner (pid %d)", u.Runner.PID))
 	}
 	info, err := embedpg.Inspect("")
 	if err != nil {

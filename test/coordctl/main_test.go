@@ -34,10 +34,15 @@ func build() (dir string, err error) {
 		return "", err
 	}
 	built = dir
-	cmd := exec.Command("go", "build", "-o", dir+string(filepath.Separator), "./cmd/coordctl", "./cmd/mcp-server", "./cmd/api")
-	cmd.Dir = root
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return dir, fmt.Errorf("go build: %w\n%s", err, out)
+	for _, args := range [][]string{
+		{dir + string(filepath.Separator), "./cmd/coordctl", "./cmd/mcp-server", "./cmd/api", "./cmd/agent-runner"},
+		{filepath.Join(dir, "executors", "test-executor", "ao-test-exec"), "./executors/test-executor"},
+	} {
+		cmd := exec.Command("go", append([]string{"build", "-o"}, args...)...)
+		cmd.Dir = root
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return dir, fmt.Errorf("go build: %w\n%s", err, out)
+		}
 	}
 	return dir, nil
 }

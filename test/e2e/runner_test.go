@@ -64,6 +64,15 @@ func (in *install) do(t *testing.T, method, path string, body any) map[string]an
 }
 
 func (in *install) call(method, path string, body any) (int, map[string]any, error) {
+	return in.send(method, path, "", body)
+}
+
+// keyed is a POST with a request key: repeated, it is done once.
+func (in *install) keyed(key, path string, body any) (int, map[string]any, error) {
+	return in.send(http.MethodPost, path, key, body)
+}
+
+func (in *install) send(method, path, key string, body any) (int, map[string]any, error) {
 	raw, err := json.Marshal(body)
 	if err != nil {
 		return 0, nil, err
@@ -74,6 +83,9 @@ func (in *install) call(method, path string, body any) (int, map[string]any, err
 	}
 	req.Header.Set("Authorization", "Bearer "+in.APIKey)
 	req.Header.Set("Content-Type", "application/json")
+	if key != "" {
+		req.Header.Set("Idempotency-Key", key)
+	}
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
 		return 0, nil, err
