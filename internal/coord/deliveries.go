@@ -1,0 +1,89 @@
+package coord
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"time"
+)
+
+// Delivery is a stored webhook delivery, as it came over the wire.
+type Delivery struct {
+	Source     string
+	DeliveryID string
+	Event      string
+	Body       []byte
+	Headers    map[string]string
+	Attempts   int // this one included
+	ReceivedAt time.Time
+}
+
+// StoreDelivery stores a delivery before it is acknowledged; one that is there already changes nothing (duplicate).
+func (s *Store) StoreDelivery(ctx context.Context, d Delivery) (duplicate bool, err error) {
+	headers, err := json.Marshal(d.Headers)
+	if err != nil {
+		return false, err
+	}
+	sum := sha256.Sum256(d.Body)
+	out, err := act[struct {
+		Duplicate bool `json:"duplicate"`
+	}](ctx, s, `select coord.store_delivery($1, $2, $3, $4, $5, $6)`, d.Source, d.DeliveryID, d.Event, d.Body, sum[:], headers)
+	return out.Duplicate, err
+}
+
+// TakeDeliveries leases up to limit due deliveries, oldest first.
+func (s *Store) TakeDeliveries(ctx context.Context, limit int, lease time.Duration) ([]Delivery, error) {
+	return list[Delivery](ctx, s, `select * from coord.take_deliveries($1, $2)`, limit, wholeSeconds(lease))
+}
+
+// DeliveryEnd is what became of a delivery.
+type DeliveryEnd struct {
+	State  string // processed, ignored, failed
+	Action string
+	Error  string        // why it failed or was ignored
+	Result any           // what it did
+	Retry  time.Duration // failed: try again after that; 0: give it up
+}
+
+// EndDelivery records what became of a delivery. Called within InTx it stands or falls with what the delivery did.
+func (s *Store) EndDelivery(ctx context.Context, d Delivery, e DeliveryEnd) error {
+	result, err := json.Marshal(e.Result)
+	if err != nil {
+		return err
+	}
+	var retry *int
+	if e.Retry > 0 {
+		n := wholeSeconds(e.Retry)
+		retry = &n
+	}
+	return exec(ctx, s, `select coord.end_delivery($1, $2, $3, nullif($4, ''), nullif($5, ''), $6, $7)`, d.Source, d.DeliveryID, e.State, e.Action, e.Error, result, retry)
+}
+
+// PurgeDeliveries removes at most limit deliveries that were done with and came more than days ago.
+func (s *Store) PurgeDeliveries(ctx context.Context, days, limit int) (int, error) {
+	return one[int](ctx, s, `select coord.purge_deliveries($1, $2)`, days, limit)
+}
+
+// OutboxRow is something to be told outside.
+type OutboxRow struct {
+	ProjectID int64
+	ID        int64
+	Kind      string // status, notify
+	Payload   []byte // JSON
+	Attempts  int    // this one included
+}
+
+// TakeOutbox leases up to limit rows that are due, at most one of each target.
+func (s *Store) TakeOutbox(ctx context.Context, limit int, lease time.Duration) ([]OutboxRow, error) {
+	return list[OutboxRow](ctx, s, `select * from coord.take_outbox($1, $2)`, limit, wholeSeconds(lease))
+}
+
+// EndOutbox records what became of a row: outcome sent, skipped or dead; "" tries again after retry.
+func (s *Store) EndOutbox(ctx context.Context, r OutboxRow, outcome, problem string, retry time.Duration) error {
+	return exec(ctx, s, `select coord.end_outbox($1, $2, nullif($3, ''), nullif($4, ''), $5)`, r.ProjectID, r.ID, outcome, problem, wholeSeconds(retry))
+}
+
+// PurgeOutbox removes at most limit notifications that were done with more than days ago.
+func (s *Store) PurgeOutbox(ctx context.Context, days, limit int) (int, error) {
+	return one[int](ctx, s, `select coord.purge_outbox($1, $2)`, days, limit)
+}
