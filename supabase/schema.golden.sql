@@ -1329,6 +1329,14 @@ coord.wrong_report(p_r runs, p_runner text, p_kind text) returns void
 CREATE TRIGGER audit_immutable BEFORE DELETE OR UPDATE ON coord.audit_log FOR EACH ROW EXECUTE FUNCTION coord.audit_guard()
 CREATE TRIGGER audit_no_truncate BEFORE TRUNCATE ON coord.audit_log FOR EACH STATEMENT EXECUTE FUNCTION coord.audit_guard()
 
+-- views
+public.lock_list (security_invoker=true): project_id bigint, space bigint, token bigint, acquired_at timestamp with time zone, file_path text, locked_by text, agent_type text, session_id text, mode text, branch text, repository text, locked_at text, expires_at text, seconds_left integer, reason text, fencing_token text
+public.session_list (security_invoker=true): project_id bigint, seq bigint, created timestamp with time zone, session_id text, status text, created_at text, project_dir text, agent_name text, last_resumed_at text, parent_session_id text, execution_mode text, executor_session_id text, executor_profile text, hostname text
+public.work_list (security_invoker=true): project_id bigint, seq bigint, id uuid, task_id uuid, task_type text, description text, status text, state text, priority smallint, tags text[], labels text[], files text[], repository text, depends_on uuid[], agent_requirements jsonb, claimed_by text, claimed_at text, lease_expires_at text, attempt smallint, max_attempts smallint, progress jsonb, error_message text, run_at text, deadline text, submitted_by text, created_at text, updated_at text, completed_at text
+
+-- publications
+supabase_realtime: public.agent_sessions, public.approval_queue, public.changesets, public.file_locks, public.message_recipients, public.messages, public.runs, public.sessions, public.verification_results, public.work_queue
+
 -- policies
 public.agent_blueprints: agent_blueprints_read for SELECT to authenticated using (true) check ()
 public.agent_blueprints: agent_blueprints_service for ALL to service_role using (true) check (true)
@@ -1385,7 +1393,8 @@ public.projects: projects_service for ALL to service_role using (true) check (tr
 public.repositories: repositories_read for SELECT to anon, authenticated using ((project_id IN ( SELECT projects.id
    FROM projects))) check ()
 public.repositories: repositories_service for ALL to service_role using (true) check (true)
-public.runners: runners_read for SELECT to authenticated using (true) check ()
+public.runners: runners_read for SELECT to authenticated using (((project_id IS NULL) OR (project_id IN ( SELECT projects.id
+   FROM projects)))) check ()
 public.runners: runners_service for ALL to service_role using (true) check (true)
 public.runs: runs_read for SELECT to anon, authenticated using ((project_id IN ( SELECT projects.id
    FROM projects))) check ()
@@ -1407,6 +1416,7 @@ agent_blueprints: SELECT to authenticated
 agent_sessions: DELETE, INSERT, SELECT, UPDATE to service_role
 agent_sessions: SELECT to anon
 agent_sessions: SELECT to authenticated
+agent_sessions_id_seq: USAGE to service_role
 agents: DELETE, INSERT, SELECT, UPDATE to service_role
 agents: SELECT to anon
 agents: SELECT to authenticated
@@ -1422,21 +1432,28 @@ capabilities: SELECT to authenticated
 changeset_events: DELETE, INSERT, SELECT, UPDATE to service_role
 changeset_events: SELECT to anon
 changeset_events: SELECT to authenticated
+changeset_events_id_seq: USAGE to service_role
 changeset_files: DELETE, INSERT, SELECT, UPDATE to service_role
 changeset_files: SELECT to anon
 changeset_files: SELECT to authenticated
 changesets: DELETE, INSERT, SELECT, UPDATE to service_role
 changesets: SELECT to anon
 changesets: SELECT to authenticated
+changesets_seq_seq: USAGE to service_role
+coord.memory_ids: USAGE to service_role
 events: DELETE, INSERT, SELECT, UPDATE to service_role
 events: SELECT to anon
 events: SELECT to authenticated
+events_id_seq: USAGE to service_role
 file_locks: DELETE, INSERT, SELECT, UPDATE to service_role
 file_locks: SELECT to anon
 file_locks: SELECT to authenticated
 handoff_documents: DELETE, INSERT, SELECT, UPDATE to service_role
 handoff_documents: SELECT to anon
 handoff_documents: SELECT to authenticated
+lock_list: SELECT to anon
+lock_list: SELECT to authenticated
+lock_list: SELECT to service_role
 memory_episodic: DELETE, INSERT, SELECT, UPDATE to service_role
 memory_episodic: SELECT to anon
 memory_episodic: SELECT to authenticated
@@ -1446,6 +1463,7 @@ memory_procedural: SELECT to authenticated
 memory_working: DELETE, INSERT, SELECT, UPDATE to service_role
 memory_working: SELECT to anon
 memory_working: SELECT to authenticated
+memory_working_id_seq: USAGE to service_role
 message_recipients: DELETE, INSERT, SELECT, UPDATE to service_role
 message_recipients: SELECT to authenticated
 messages: DELETE, INSERT, SELECT, UPDATE to service_role
@@ -1453,21 +1471,32 @@ messages: SELECT to authenticated
 projects: DELETE, INSERT, SELECT, UPDATE to service_role
 projects: SELECT to anon
 projects: SELECT to authenticated
+projects_id_seq: USAGE to service_role
 repositories: DELETE, INSERT, SELECT, UPDATE to service_role
 repositories: SELECT to anon
 repositories: SELECT to authenticated
+repositories_id_seq: USAGE to service_role
 runners: DELETE, INSERT, SELECT, UPDATE to service_role
 runners: SELECT to anon
 runners: SELECT to authenticated
 runs: DELETE, INSERT, SELECT, UPDATE to service_role
 runs: SELECT to anon
 runs: SELECT to authenticated
+runs_id_seq: USAGE to service_role
+session_list: SELECT to anon
+session_list: SELECT to authenticated
+session_list: SELECT to service_role
 sessions: DELETE, INSERT, SELECT, UPDATE to service_role
 sessions: SELECT to anon
 sessions: SELECT to authenticated
+sessions_id_seq: USAGE to service_role
 verification_results: DELETE, INSERT, SELECT, UPDATE to service_role
 verification_results: SELECT to anon
 verification_results: SELECT to authenticated
+work_list: SELECT to anon
+work_list: SELECT to authenticated
+work_list: SELECT to service_role
 work_queue: DELETE, INSERT, SELECT, UPDATE to service_role
 work_queue: SELECT to anon
 work_queue: SELECT to authenticated
+work_queue_id_seq: USAGE to service_role

@@ -28,6 +28,7 @@ type Store struct {
 	takes  *batcher[oneKey, fastRow]
 	frees  *batcher[oneKey, bool]
 	asked  asked
+	reads  rowReads
 }
 
 // Waker is told, after a change committed, which topics have news (see internal/dispatch). A topic may repeat: each

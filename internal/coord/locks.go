@@ -217,6 +217,9 @@ func (s *Store) CheckLocks(ctx context.Context, c ident.Caller, in client.CheckL
 	if err != nil {
 		return client.Locks{}, err
 	}
+	if len(paths) == 0 && in.Branch == "" {
+		return s.listLocks(ctx, c, a.home, in)
+	}
 	args := append([]any{c.ProjectID}, a.columns()...)
 	return reply[client.Locks](ctx, s, `select coord.check_locks($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, nullif($12, ''), nullif($13, ''), $14)`,
 		append(args, in.LockedBy, in.Branch, cmp.Or(in.Limit, defaultLocks))...)

@@ -89,6 +89,9 @@ func acted[T any](ctx context.Context, s *Store, in any, sql string, args ...any
 
 // ListOrchestratedSessions lists the project's sessions, newest first.
 func (s *Store) ListOrchestratedSessions(ctx context.Context, c ident.Caller, in client.ListOrchestratedSessions) (client.OrchestratedSessions, error) {
+	if in.Before == "" {
+		return s.listSessions(ctx, c, in)
+	}
 	filter, err := members(in)
 	if err != nil {
 		return client.OrchestratedSessions{}, err

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 
 	"github.com/agent-coordinator/agent-coordinator/client"
 	"github.com/agent-coordinator/agent-coordinator/internal/fault"
@@ -149,17 +148,16 @@ func (s *Store) WhyNotReady(ctx context.Context, c ident.Caller, in client.TaskR
 
 // ListWork lists tasks, newest first.
 func (s *Store) ListWork(ctx context.Context, c ident.Caller, in client.ListWork) (client.Tasks, error) {
+	if len(in.Status)+len(in.TaskTypes) == 0 && in.Tag == "" && in.Label == "" && in.ClaimedBy == "" && in.SubmittedBy == "" {
+		return s.listTasks(ctx, c, in)
+	}
 	filter, err := json.Marshal(in)
 	if err != nil {
 		return client.Tasks{}, err
 	}
-	var cursor *int64
-	if in.Cursor != "" {
-		id, err := strconv.ParseInt(in.Cursor, 10, 64)
-		if err != nil {
-			return client.Tasks{}, fault.Invalid("cursor", "the cursor is not one of ours", "send next_cursor of the page before")
-		}
-		cursor = &id
+	cursor, err := taskCursor(in.Cursor)
+	if err != nil {
+		return client.Tasks{}, err
 	}
 	return reply[client.Tasks](ctx, s, `select coord.list_work($1, $2, $3, $4)`, c.ProjectID, filter, cmp.Or(in.Limit, 50), cursor)
 }
