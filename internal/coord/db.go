@@ -20,6 +20,7 @@ import (
 // Store calls the coordinator's SQL functions through a pool.
 type Store struct {
 	pool   *pgxpool.Pool
+	reads  rowReads
 	cache  identCache
 	waker  Waker
 	claims claimCache
@@ -28,7 +29,6 @@ type Store struct {
 	takes  *batcher[oneKey, fastRow]
 	frees  *batcher[oneKey, bool]
 	asked  asked
-	reads  rowReads
 }
 
 // Waker is told, after a change committed, which topics have news (see internal/dispatch). A topic may repeat: each
