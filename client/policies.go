@@ -100,7 +100,7 @@ type UpdatePolicy struct {
 
 // PolicyRest are the members of a policy that have defaults.
 type PolicyRest struct {
-	Executors         *[]string        `json:"executors,omitempty" maxItems:"10" enum:"inline,github,e2b,ntm,human" doc:"in order of preference"`
+	Executors         *[]string        `json:"executors,omitempty" minItems:"1" maxItems:"10" enum:"inline,github,e2b,ntm,human" doc:"in order of preference"`
 	ExcludePatterns   *[]string        `json:"exclude_patterns,omitempty" maxItems:"500" maxLength:"1000" doc:"paths that do not count"`
 	Repository        *string          `json:"repository,omitempty" maxLength:"500" doc:"glob over the normalised remote; empty: every repository"`
 	Branch            *string          `json:"branch,omitempty" maxLength:"500" doc:"glob over the branch; empty: every branch"`

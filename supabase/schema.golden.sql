@@ -213,6 +213,9 @@ coord.persons
   name text not null
   roles text[] not null default '{}'::text[]
   created_at timestamp with time zone not null default coord.now()
+coord.policy_sets
+  project_id bigint not null
+  version bigint not null default 1
 coord.ready
   project_id bigint not null
   queue smallint not null
@@ -597,6 +600,44 @@ public.sessions
   created_by text not null default 'unknown'::text
   created_at timestamp with time zone not null default coord.now()
   updated_at timestamp with time zone not null default coord.now()
+public.verification_policies
+  project_id bigint not null
+  id uuid not null default coord.uuid7()
+  name text not null
+  version integer not null default 1
+  repository text not null default ''::text
+  branch text not null default ''::text
+  tier smallint not null
+  executors text[] not null
+  patterns text[] not null
+  exclude_patterns text[] not null default '{}'::text[]
+  fold_case boolean not null default false
+  required_env text[] not null default '{}'::text[]
+  timeout_seconds integer not null default 600
+  required boolean not null default true
+  waivable boolean not null default false
+  requires_approval boolean not null default false
+  approvals jsonb not null default '{}'::jsonb
+  fail_on text not null default 'error'::text
+  retry_max smallint not null default 0
+  accept_conclusions text[] not null default '{}'::text[]
+  workflow text not null default ''::text
+  command text not null default ''::text
+  template text not null default ''::text
+  tools text[] not null default '{}'::text[]
+  is_default boolean not null default false
+  priority smallint not null default 100
+  enabled boolean not null default true
+  created_at timestamp with time zone not null default coord.now()
+  updated_at timestamp with time zone not null default coord.now()
+  updated_by text not null default 'default'::text
+public.verification_policy_versions
+  project_id bigint not null
+  policy_id uuid not null
+  version integer not null
+  policy jsonb not null
+  at timestamp with time zone not null default coord.now()
+  by text not null
 public.verification_results
   project_id bigint not null
   id uuid not null default coord.uuid7()
@@ -760,6 +801,7 @@ coord.notices: notices_pkey PRIMARY KEY (project_id, id)
 coord.persons: persons_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200)))
 coord.persons: persons_pkey PRIMARY KEY (name)
 coord.persons: persons_roles_check CHECK ((roles <@ ARRAY['read'::text, 'write'::text, 'runner'::text, 'reviewer'::text, 'admin'::text]))
+coord.policy_sets: policy_sets_pkey PRIMARY KEY (project_id)
 coord.ready: ready_pkey PRIMARY KEY (project_id, queue, class_id, priority, id)
 coord.repository_aliases: repository_aliases_pkey PRIMARY KEY (alias)
 coord.repository_aliases: repository_aliases_project_id_repository_id_fkey FOREIGN KEY (project_id, repository_id) REFERENCES repositories(project_id, id) ON DELETE CASCADE
@@ -822,6 +864,17 @@ sessions: sessions_pkey PRIMARY KEY (project_id, id)
 sessions: sessions_session_id_check CHECK (((length(session_id) >= 1) AND (length(session_id) <= 200)))
 sessions: sessions_session_id_key UNIQUE (session_id)
 sessions: sessions_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'running'::text, 'stopping'::text, 'stopped'::text, 'finished'::text, 'failed'::text])))
+verification_policies: verification_policies_executors_check CHECK ((cardinality(executors) > 0))
+verification_policies: verification_policies_fail_on_check CHECK ((fail_on = ANY (ARRAY['note'::text, 'warning'::text, 'error'::text])))
+verification_policies: verification_policies_id_key UNIQUE (id)
+verification_policies: verification_policies_name_check CHECK ((name ~ '^[a-zA-Z0-9][a-zA-Z0-9._-]{0,99}$'::text))
+verification_policies: verification_policies_patterns_check CHECK ((cardinality(patterns) > 0))
+verification_policies: verification_policies_pkey PRIMARY KEY (project_id, id)
+verification_policies: verification_policies_project_id_name_key UNIQUE (project_id, name)
+verification_policies: verification_policies_retry_max_check CHECK (((retry_max >= 0) AND (retry_max <= 5)))
+verification_policies: verification_policies_tier_check CHECK (((tier >= 0) AND (tier <= 4)))
+verification_policies: verification_policies_timeout_seconds_check CHECK (((timeout_seconds >= 1) AND (timeout_seconds <= 86400)))
+verification_policy_versions: verification_policy_versions_pkey PRIMARY KEY (project_id, policy_id, version)
 verification_results: verification_results_check CHECK (((status = 'completed'::text) = (conclusion IS NOT NULL)))
 verification_results: verification_results_conclusion_check CHECK ((conclusion = ANY (ARRAY['success'::text, 'failure'::text, 'timed_out'::text, 'cancelled'::text, 'infra_error'::text, 'blocked'::text])))
 verification_results: verification_results_id_key UNIQUE (id)
@@ -891,6 +944,7 @@ CREATE INDEX notices_age ON coord.notices USING btree (created_at)
 CREATE UNIQUE INDEX notices_pkey ON coord.notices USING btree (project_id, id)
 CREATE INDEX notices_waiting ON coord.notices USING btree (project_id, session_id, id) WHERE (delivered_at IS NULL)
 CREATE UNIQUE INDEX persons_pkey ON coord.persons USING btree (name)
+CREATE UNIQUE INDEX policy_sets_pkey ON coord.policy_sets USING btree (project_id)
 CREATE UNIQUE INDEX ready_pkey ON coord.ready USING btree (project_id, queue, class_id, priority, id)
 CREATE UNIQUE INDEX repository_aliases_pkey ON coord.repository_aliases USING btree (alias)
 CREATE INDEX repository_aliases_repo ON coord.repository_aliases USING btree (project_id, repository_id)
@@ -968,6 +1022,10 @@ CREATE INDEX sessions_newest ON public.sessions USING btree (project_id, created
 CREATE INDEX sessions_parent ON public.sessions USING btree (parent_session_id) WHERE (parent_session_id IS NOT NULL)
 CREATE UNIQUE INDEX sessions_pkey ON public.sessions USING btree (project_id, id)
 CREATE UNIQUE INDEX sessions_session_id_key ON public.sessions USING btree (session_id)
+CREATE UNIQUE INDEX verification_policies_id_key ON public.verification_policies USING btree (id)
+CREATE UNIQUE INDEX verification_policies_pkey ON public.verification_policies USING btree (project_id, id)
+CREATE UNIQUE INDEX verification_policies_project_id_name_key ON public.verification_policies USING btree (project_id, name)
+CREATE UNIQUE INDEX verification_policy_versions_pkey ON public.verification_policy_versions USING btree (project_id, policy_id, version)
 CREATE INDEX verification_results_cancel ON public.verification_results USING btree (next_check_at) WHERE cancel_due
 CREATE UNIQUE INDEX verification_results_id_key ON public.verification_results USING btree (id)
 CREATE INDEX verification_results_live ON public.verification_results USING btree (next_check_at) WHERE (status = ANY (ARRAY['dispatching'::text, 'running'::text]))
@@ -1037,6 +1095,7 @@ coord.create_run(p_project bigint, p_only bigint, p_by text, p_in jsonb, p_limit
 coord.create_session(p_project bigint, p_only bigint, p_by text, p_in jsonb) returns jsonb security definer
 coord.cut(p_text text, p_bytes integer) returns text
 coord.decide(p_c changesets, p_state text, p_reason text) returns text[]
+coord.default_policies() returns jsonb
 coord.delete_agent(p_project bigint, p_by text, p_name text) returns jsonb security definer
 coord.delete_capability(p_project bigint, p_by text, p_name text) returns jsonb security definer
 coord.delete_session(p_only bigint, p_by text, p_session text, p_tree boolean) returns jsonb security definer
@@ -1073,6 +1132,8 @@ coord.get_capability(p_name text) returns jsonb security definer
 coord.get_capability_row(p_name text) returns capabilities
 coord.get_changeset(p_only bigint, p_id uuid) returns jsonb security definer
 coord.get_memory(p_project bigint, p_id uuid) returns jsonb security definer
+coord.get_policy(p_project bigint, p_name text) returns jsonb security definer
+coord.get_policy_row(p_project bigint, p_name text) returns verification_policies
 coord.get_run(p_only bigint, p_run text) returns jsonb security definer
 coord.get_session(p_only bigint, p_session text) returns jsonb security definer
 coord.get_task(p_project bigint, p_task uuid) returns jsonb security definer
@@ -1106,6 +1167,7 @@ coord.list_changesets(p_project bigint, p_filter jsonb, p_limit integer, p_befor
 coord.list_keys(p_bound bigint, p_all boolean) returns jsonb security definer
 coord.list_messages(p_project bigint, p_agent text, p_box text, p_thread text, p_limit integer, p_peek boolean) returns jsonb security definer
 coord.list_persons() returns jsonb security definer
+coord.list_policies(p_project bigint) returns jsonb security definer
 coord.list_projects(p_bound bigint) returns jsonb security definer
 coord.list_runners(p_only bigint, p_stale integer, p_remove integer) returns jsonb security definer
 coord.list_runs(p_project bigint, p_filter jsonb, p_limit integer, p_after text, p_newest boolean) returns jsonb security definer
@@ -1180,6 +1242,10 @@ coord.open_session(p_project bigint, p_agent text, p_type text, p_session text) 
 coord.orchestrated_sessions(p_project bigint, p_filter jsonb, p_limit integer, p_before text) returns jsonb security definer
 coord.outcome_flags(p_outcome text) returns integer
 coord.override_changeset(p_only bigint, p_by text, p_who text, p_id uuid, p_verdict text, p_reason text) returns jsonb security definer
+coord.policy_base(p_tier integer) returns jsonb
+coord.policy_history(p_project bigint, p_name text, p_limit integer) returns jsonb security definer
+coord.policy_version(p_project bigint) returns bigint security definer
+coord.policy_wire(p_p verification_policies) returns jsonb
 coord.poll_runner(p_only bigint, p_runner text, p_stale integer, p_lease integer, p_classes integer[], p_epoch integer, p_caps text) returns jsonb security definer
 coord.post_message(p_m messages, p_to text[], p_session bigint) returns jsonb
 coord.prior_failures(p_c changesets) returns integer
@@ -1194,6 +1260,7 @@ coord.purge_outbox(p_days integer, p_limit integer) returns integer security def
 coord.put_agent(p_project bigint, p_by text, p_name text, p_in jsonb, p_create boolean) returns jsonb security definer
 coord.put_capability(p_project bigint, p_by text, p_name text, p_in jsonb, p_create boolean) returns jsonb security definer
 coord.put_memory_index(p_project bigint, p_id bigint, p_kind smallint, p_rev integer, p_at timestamp with time zone, p_group bigint, p_seq integer, p_new_group boolean, p_flags integer, p_skill integer, p_terms bigint[], p_sig bytea, p_words text[], p_title integer, p_body integer, p_version integer) returns void
+coord.put_policy(p_project bigint, p_by text, p_name text, p_in jsonb, p_create boolean, p_version integer) returns jsonb security definer
 coord.query_audit(p_project bigint, p_agent text, p_operation text, p_since timestamp with time zone, p_success boolean, p_limit integer) returns jsonb security definer
 coord.queue_mail(p_project bigint, p_session bigint, p_agent text) returns void
 coord.read_handoffs(p_project bigint, p_agent text, p_limit integer) returns jsonb security definer
@@ -1242,6 +1309,8 @@ coord.runner_lacks(p_r runners, p_demands jsonb, p_project bigint) returns text[
 coord.runner_topic(p_runner text) returns text
 coord.runner_topics(p_runners text[]) returns text[] security definer
 coord.runner_wire(p_r runners, p_now timestamp with time zone, p_stale integer) returns jsonb
+coord.seed_new_project() returns trigger security definer
+coord.seed_policies(p_project bigint) returns void
 coord.send_message(p_project bigint, p_session bigint, p_by text, p_sender text, p_to text[], p_text text, p_thread text, p_reply_to uuid, p_kind text, p_urgency text, p_ack boolean, p_unknown boolean) returns jsonb security definer
 coord.session(p_project bigint, p_session bigint) returns agent_sessions
 coord.session_affinity(p_only bigint, p_session text) returns jsonb security definer
@@ -1263,6 +1332,7 @@ coord.stop_run(p_only bigint, p_by text, p_run text) returns jsonb security defi
 coord.stop_session(p_only bigint, p_by text, p_session text, p_tree boolean) returns jsonb security definer
 coord.store_delivery(p_source text, p_delivery text, p_event text, p_body bytea, p_sha256 bytea, p_headers jsonb) returns jsonb security definer
 coord.store_event(p_project bigint, p_session text, p_in jsonb) returns void
+coord.store_policy(p_project bigint, p_by text, p_id uuid, p_in jsonb) returns verification_policies
 coord.store_route(p_project bigint, p_id uuid, p_version integer, p_in jsonb) returns jsonb security definer
 coord.store_skill(p_project bigint, p_session bigint, p_by text, p_name text, p_description text, p_steps jsonb, p_tags text[]) returns jsonb security definer
 coord.submit_work(p_project bigint, p_session bigint, p_by text, p_repository text, p_tasks jsonb) returns jsonb security definer
@@ -1328,6 +1398,7 @@ coord.wrong_report(p_r runs, p_runner text, p_kind text) returns void
 -- triggers
 CREATE TRIGGER audit_immutable BEFORE DELETE OR UPDATE ON coord.audit_log FOR EACH ROW EXECUTE FUNCTION coord.audit_guard()
 CREATE TRIGGER audit_no_truncate BEFORE TRUNCATE ON coord.audit_log FOR EACH STATEMENT EXECUTE FUNCTION coord.audit_guard()
+CREATE TRIGGER projects_policies AFTER INSERT ON public.projects FOR EACH ROW EXECUTE FUNCTION coord.seed_new_project()
 
 -- views
 public.lock_list (security_invoker=true): project_id bigint, space bigint, token bigint, acquired_at timestamp with time zone, file_path text, locked_by text, agent_type text, session_id text, mode text, branch text, repository text, locked_at text, expires_at text, seconds_left integer, reason text, fencing_token text
@@ -1402,6 +1473,12 @@ public.runs: runs_service for ALL to service_role using (true) check (true)
 public.sessions: sessions_read for SELECT to anon, authenticated using ((project_id IN ( SELECT projects.id
    FROM projects))) check ()
 public.sessions: sessions_service for ALL to service_role using (true) check (true)
+public.verification_policies: verification_policies_read for SELECT to anon, authenticated using ((project_id IN ( SELECT projects.id
+   FROM projects))) check ()
+public.verification_policies: verification_policies_service for ALL to service_role using (true) check (true)
+public.verification_policy_versions: verification_policy_versions_read for SELECT to anon, authenticated using ((project_id IN ( SELECT projects.id
+   FROM projects))) check ()
+public.verification_policy_versions: verification_policy_versions_service for ALL to service_role using (true) check (true)
 public.verification_results: verification_results_read for SELECT to anon, authenticated using ((project_id IN ( SELECT projects.id
    FROM projects))) check ()
 public.verification_results: verification_results_service for ALL to service_role using (true) check (true)
@@ -1490,6 +1567,12 @@ sessions: DELETE, INSERT, SELECT, UPDATE to service_role
 sessions: SELECT to anon
 sessions: SELECT to authenticated
 sessions_id_seq: USAGE to service_role
+verification_policies: DELETE, INSERT, SELECT, UPDATE to service_role
+verification_policies: SELECT to anon
+verification_policies: SELECT to authenticated
+verification_policy_versions: DELETE, INSERT, SELECT, UPDATE to service_role
+verification_policy_versions: SELECT to anon
+verification_policy_versions: SELECT to authenticated
 verification_results: DELETE, INSERT, SELECT, UPDATE to service_role
 verification_results: SELECT to anon
 verification_results: SELECT to authenticated

@@ -29,6 +29,8 @@ type Store struct {
 	takes  *batcher[oneKey, fastRow]
 	frees  *batcher[oneKey, bool]
 	asked  asked
+
+	routers routerCache
 }
 
 // Waker is told, after a change committed, which topics have news (see internal/dispatch). A topic may repeat: each

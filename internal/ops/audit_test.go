@@ -203,6 +203,15 @@ func TestEveryChangeWritesOneAuditRow(t *testing.T) {
 			return change{operation: "update_capability", args: map[string]any{"name": "c", "text": "t"}}
 		},
 		func() change { return change{operation: "delete_capability", args: map[string]any{"name": "c"}} },
+		func() change {
+			return change{operation: "create_policy", args: map[string]any{"name": "p", "tier": 1.0, "patterns": []any{"**"}}}
+		},
+		func() change {
+			return change{operation: "update_policy", args: map[string]any{"name": "p", "tier": 2.0, "executors": []any{"e2b"}}}
+		},
+		func() change {
+			return change{operation: "disable_policy", as: "update_policy", args: map[string]any{"name": "p"}}
+		},
 		func() change { return change{operation: "cleanup_agents"} },
 		func() change { return change{operation: "purge_audit", args: map[string]any{"days": 30.0}} },
 		func() change { return change{operation: "end_session"} },

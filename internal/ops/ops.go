@@ -33,5 +33,6 @@ func Catalogue(d Deps) *op.Catalogue {
 	runs(c, d.Store)
 	runners(c, d.Store)
 	blueprints(c, d.Store)
+	policies(c, d.Store)
 	return c
 }

@@ -1,0 +1,38 @@
+package client
+
+import "context"
+
+// ListPolicies returns what must be verified where: every policy in the order they run.
+func (c *AgentCoordinationClient) ListPolicies(ctx context.Context, in None) (Policies, error) {
+	return call[Policies](ctx, c, "GET", "/policies", in)
+}
+
+// CreatePolicy adds a rule: which paths need which tier, run by which executor.
+func (c *AgentCoordinationClient) CreatePolicy(ctx context.Context, in CreatePolicy) (VerificationPolicy, error) {
+	return call[VerificationPolicy](ctx, c, "POST", "/policies", in)
+}
+
+// SimulatePolicies tells which tiers, policies and executors a change would need, and why; nothing is stored.
+func (c *AgentCoordinationClient) SimulatePolicies(ctx context.Context, in SimulatePolicies) (RouteDecision, error) {
+	return call[RouteDecision](ctx, c, "POST", "/policies/simulate", in)
+}
+
+// GetPolicy returns one policy, by name or id.
+func (c *AgentCoordinationClient) GetPolicy(ctx context.Context, in PolicyRef) (VerificationPolicy, error) {
+	return call[VerificationPolicy](ctx, c, "GET", "/policies/:name", in)
+}
+
+// PolicyHistory returns every version of a policy, newest first.
+func (c *AgentCoordinationClient) PolicyHistory(ctx context.Context, in PolicyHistory) (PolicyVersions, error) {
+	return call[PolicyVersions](ctx, c, "GET", "/policies/:name/history", in)
+}
+
+// UpdatePolicy changes a policy from the next routing on; what is left out stays.
+func (c *AgentCoordinationClient) UpdatePolicy(ctx context.Context, in UpdatePolicy) (VerificationPolicy, error) {
+	return call[VerificationPolicy](ctx, c, "PUT", "/policies/:name", in)
+}
+
+// DisablePolicy takes a policy out of use; its versions stay.
+func (c *AgentCoordinationClient) DisablePolicy(ctx context.Context, in PolicyRef) (VerificationPolicy, error) {
+	return call[VerificationPolicy](ctx, c, "DELETE", "/policies/:name", in)
+}
