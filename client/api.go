@@ -53,6 +53,16 @@ func (c *AgentCoordinationClient) RenewLocks(ctx context.Context, in RenewLocks)
 	return call[RenewedLocks](ctx, c, "POST", "/locks/renew", in)
 }
 
+// ReportChanges tells which files were changed, and learns which of them another session holds. Codes: invalid.
+func (c *AgentCoordinationClient) ReportChanges(ctx context.Context, in ReportChanges) (ReportedChanges, error) {
+	return call[ReportedChanges](ctx, c, "POST", "/locks/changes", in)
+}
+
+// ListViolations lists changes of files that another session held, newest first.
+func (c *AgentCoordinationClient) ListViolations(ctx context.Context, in ListViolations) (Violations, error) {
+	return call[Violations](ctx, c, "GET", "/locks/violations", in)
+}
+
 // GetWork claims the best task for you, by priority (1 first), then age, and returns it with what you need to begin.
 func (c *AgentCoordinationClient) GetWork(ctx context.Context, in GetWork) (Work, error) {
 	return call[Work](ctx, c, "POST", "/work/claim", in)

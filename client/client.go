@@ -42,6 +42,7 @@ type AgentCoordinationClient struct {
 	http     *http.Client
 	retries  int
 	maxReply int64
+	told     func(Notices)
 }
 
 // Option changes a client as it is made.
@@ -85,6 +86,12 @@ func WithRetries(n int) Option { return func(c *AgentCoordinationClient) { c.ret
 // WithMaxReply sets the largest reply in bytes that is read (32 MiB unless set); a larger one is too_large.
 func WithMaxReply(n int64) Option { return func(c *AgentCoordinationClient) { c.maxReply = n } }
 
+// WithNotices hands the notices that come with replies to tell, on the goroutine of the call: lost locks, messages, tasks
+// that became ready. Each is delivered once. Without it none are asked for, and they wait for another door.
+func WithNotices(tell func(Notices)) Option {
+	return func(c *AgentCoordinationClient) { c.told = tell }
+}
+
 // New returns a client of the service at baseURL, such as http://127.0.0.1:8765. An empty key is not sent.
 func New(baseURL, apiKey string, opts ...Option) (*AgentCoordinationClient, error) {
 	u, err := url.Parse(baseURL)
@@ -98,6 +105,9 @@ func New(baseURL, apiKey string, opts ...Option) (*AgentCoordinationClient, erro
 	c.set("X-Api-Key", apiKey)
 	for _, o := range opts {
 		o(c)
+	}
+	if c.told == nil {
+		c.set("X-Notices", "none")
 	}
 	if c.http == nil {
 		c.http = &http.Client{}
@@ -154,6 +164,7 @@ func call[Out any](ctx context.Context, c *AgentCoordinationClient, method, patt
 					Next: "check that the address is that of the service, and the versions of both sides",
 				}
 			}
+			c.tell(reply)
 			return out, nil
 		}
 		if try >= c.retries || !again(err) {
@@ -165,6 +176,20 @@ func call[Out any](ctx context.Context, c *AgentCoordinationClient, method, patt
 			}
 			return out, err
 		}
+	}
+}
+
+// tell hands on the notices of a reply.
+func (c *AgentCoordinationClient) tell(reply []byte) {
+	if c.told == nil || !bytes.Contains(reply, []byte(`"notices":[{`)) {
+		return
+	}
+	var news struct {
+		Notices []Notice `json:"notices"`
+		More    int      `json:"notices_more"`
+	}
+	if json.Unmarshal(reply, &news) == nil && len(news.Notices) > 0 {
+		c.told(Notices{Notices: news.Notices, More: news.More})
 	}
 }
 

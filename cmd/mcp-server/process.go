@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/user"
 	"strings"
 	"sync"
 	"time"
@@ -53,7 +52,7 @@ func newProcess(cfg config.MCP, log *slog.Logger) (*process, error) {
 	}
 	p.place = newPlace(p.cat, p.invoker, cfg.Project, p.remote != nil)
 	p.ident = &mcpapi.Process{
-		Agent: cfg.ID, AgentType: cfg.Type, Session: cfg.Session(), Host: hostName(), User: userName(), Place: p.place.of,
+		Agent: cfg.ID, AgentType: cfg.Type, Session: cfg.Session(), Host: mcpapi.HostName(), User: mcpapi.UserName(), Place: p.place.of,
 	}
 	if p.remote != nil {
 		p.ident.Bound = p.place.bound
@@ -144,19 +143,4 @@ func (p *process) serveHTTP(ctx context.Context, o options) error {
 		return fmt.Errorf("serve: %w", err)
 	}
 	return nil
-}
-
-func hostName() string {
-	name, err := os.Hostname()
-	if err != nil {
-		return ""
-	}
-	return name
-}
-
-func userName() string {
-	if u, err := user.Current(); err == nil && u.Username != "" {
-		return u.Username[strings.LastIndexByte(u.Username, '\\')+1:]
-	}
-	return os.Getenv("USER")
 }

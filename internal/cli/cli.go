@@ -40,7 +40,10 @@ type identity struct{ agent, agentType, session, project, repository string }
 
 // Run runs coordctl and returns the exit code.
 func Run(ctx context.Context, e Env) int {
-	a := &app{Env: e, cat: ops.Catalogue(ops.Deps{})}
+	a := &app{Env: e, cat: op.NewCatalogue()}
+	if len(e.Args) == 0 || e.Args[0] != "hook" { // hooks run at every edit: they need no operation's command, only speed
+		a.cat = ops.Catalogue(ops.Deps{})
+	}
 	root := a.root()
 	root.SetArgs(e.Args)
 	root.SetIn(e.In)
@@ -106,7 +109,7 @@ func unknownCommand(cmd *cobra.Command, word string) error {
 func (a *app) lifecycle() []*cobra.Command {
 	cmds := []*cobra.Command{
 		a.upCommand(), a.downCommand(), a.statusCommand(), a.doctorCommand(), a.migrateCommand(), a.resetCommand(),
-		a.installCommand(), a.uninstallCommand(), a.demoCommand(), a.versionCommand(),
+		a.installCommand(), a.uninstallCommand(), a.hookCommand(), a.demoCommand(), a.versionCommand(),
 	}
 	for _, c := range cmds {
 		c.GroupID = groupRun

@@ -92,6 +92,9 @@ func New(cat *op.Catalogue, pipe *op.Pipeline, opts Options) *Server {
 	return s
 }
 
+// headerNotices with the value none keeps notices for a caller that would read them.
+const headerNotices = "X-Notices"
+
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.engine.ServeHTTP(w, r) }
 
@@ -189,7 +192,7 @@ func (s *Server) operation(d *op.Def, r op.Route) gin.HandlerFunc {
 			s.fail(w, req, err, id)
 			return
 		}
-		s.reply(req.Context(), w, d.Status, res, !ownNotices && d.Acts)
+		s.reply(req.Context(), w, d.Status, res, !ownNotices && d.Acts && req.Header.Get(headerNotices) != "none")
 	}
 }
 

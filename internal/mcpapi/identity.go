@@ -6,6 +6,8 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
+	"os"
+	"os/user"
 	"strings"
 	"sync"
 
@@ -116,6 +118,27 @@ func agentType(client string) string {
 		}
 	}
 	return strings.ReplaceAll(slug(name, 60), "-", "_")
+}
+
+// LocalAgent is the agent that a process of this user on this machine acts as when AGENT_ID names none. The MCP server
+// and the hooks of one host must agree on it.
+func LocalAgent(kind string) string { return defaultAgent(kind, HostName(), UserName()) }
+
+// HostName is this machine's name, empty when it cannot be told.
+func HostName() string {
+	name, err := os.Hostname()
+	if err != nil {
+		return ""
+	}
+	return name
+}
+
+// UserName is the login name of this process's user, without a domain.
+func UserName() string {
+	if u, err := user.Current(); err == nil && u.Username != "" {
+		return u.Username[strings.LastIndexByte(u.Username, '\\')+1:]
+	}
+	return os.Getenv("USER")
 }
 
 func defaultAgent(kind, host, user string) string {

@@ -137,6 +137,10 @@ func TestEveryChangeWritesOneAuditRow(t *testing.T) {
 			return change{operation: "skill_use", args: map[string]any{"success": true, "skill_id": scan[string](w, `select memory_id::text from public.memory_procedural`)}}
 		},
 		func() change {
+			must[client.LockResult](w, anyone, "bob", "s", "acquire_lock", map[string]any{"file_path": "held.go"})
+			return change{operation: "report_changes", args: map[string]any{"files": []any{map[string]any{"file_path": "held.go"}}}}
+		},
+		func() change {
 			return change{operation: "report_digests", args: map[string]any{"files": []any{map[string]any{"path": "a.go", "digest": "d"}}}}
 		},
 		func() change {

@@ -58,4 +58,16 @@ func locks(c *op.Catalogue, d Deps) {
 		Routes: []op.Route{{Method: "POST", Path: "/locks/renew"}}, Scope: ident.Write, Acts: true,
 		Tool: op.Tool{Profile: op.Full, Idempotent: true}, CLI: "lock renew", Do: s.RenewLocks,
 	})
+	op.Register(c, op.Op[client.ReportChanges, client.ReportedChanges]{
+		Name: "report_changes", Title: "Report changes",
+		Text: "Tells which files a tool call, a commit or a push changed. Files that another session holds are recorded as violations and told to " +
+			"their holder; digests mark memories about other contents stale. Hooks send it.",
+		Routes: []op.Route{{Method: "POST", Path: "/locks/changes"}}, Scope: ident.Write, Acts: true, RefuseEmpty: true,
+		Tool: op.Tool{Profile: op.Full, Idempotent: true}, CLI: "lock report", Do: s.ReportChanges,
+	})
+	op.Register(c, op.Op[client.ListViolations, client.Violations]{
+		Name: "list_violations", Title: "List violations", Text: "Lists changes of files that another session held: who changed what, how, and whose lock it was.",
+		Routes: []op.Route{{Method: "GET", Path: "/locks/violations"}}, Scope: ident.Read,
+		Tool: op.Tool{Profile: op.Full, ReadOnly: true}, CLI: "lock violations", Do: s.ListViolations,
+	})
 }

@@ -1,0 +1,118 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/agent-coordinator/agent-coordinator/client"
+	"github.com/agent-coordinator/agent-coordinator/internal/guard"
+	"github.com/agent-coordinator/agent-coordinator/internal/local"
+	"github.com/agent-coordinator/agent-coordinator/internal/mcpapi"
+)
+
+const (
+	hookTime     = 8 * time.Second // a host waits for its hook
+	maxHookInput = 32 << 20        // bytes
+)
+
+func (a *app) hookCommand() *cobra.Command {
+	var fail string
+	var names []string
+	for _, h := range guard.Hosts() {
+		names = append(names, string(h))
+	}
+	cmd := &cobra.Command{
+		Use: "hook " + strings.Join(names, "|"), Short: "Answer one hook of a coding host (the host calls it)", ValidArgs: names,
+		Long: `Reads one hook's input from stdin as the host sends it and answers in the host's format. Before an edit it takes the
+locks of the paths that the tool call would write, or refuses the call and says who holds them; after a call it
+reports what was changed though others hold it; at the start of a session it gives the brief, at the end it frees what
+hooks took. Nothing on stdout and exit code 0: no objection.
+
+When the coordinator cannot be asked, --fail open lets the call go on and says that it was not checked; --fail closed
+refuses it.`,
+		Example: `  coordctl install claude-code          # registers the hooks, too
+  echo '{"hook_event_name":"PreToolUse","session_id":"s","cwd":"'$PWD'","tool_name":"Write","tool_input":{"file_path":"a.go"}}' | coordctl hook claude-code`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 || !slices.Contains(names, args[0]) {
+				return usagef("name one host: %s", strings.Join(names, ", "))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			mode := guard.Fail(fail)
+			if mode != guard.FailOpen && mode != guard.FailClosed {
+				return usagef("--fail is open or closed, not %q", fail)
+			}
+			return a.hook(cmd.Context(), guard.Host(args[0]), mode)
+		},
+	}
+	cmd.Flags().StringVar(&fail, "fail", string(guard.FailOpen), "what to do when the coordinator cannot be asked: open or closed")
+	return cmd
+}
+
+// hook answers one call. What is wrong with the call itself is told on stderr with an exit code that hosts take for no
+// objection: a host that changed its format must not stop everybody's work.
+func (a *app) hook(ctx context.Context, host guard.Host, fail guard.Fail) error {
+	ctx, cancel := context.WithTimeout(ctx, hookTime)
+	defer cancel()
+	raw, err := io.ReadAll(io.LimitReader(a.In, maxHookInput+1))
+	if err != nil {
+		return fmt.Errorf("read the hook's input: %w", err)
+	}
+	cwd, err := os.Getwd()
+	if err != nil {
+		cwd = "/"
+	}
+	call, err := guard.Decode(host, raw, cwd)
+	if err != nil {
+		return usageError{err}
+	}
+	g := guard.Guard{Fail: fail, Getenv: a.Getenv}
+	home, err := local.FindHome()
+	if err == nil {
+		g.State = filepath.Join(home.Dir, "guard")
+	}
+	e, endpointErr := a.endpoint()
+	g.Server = e.url
+	g.Dial = func(who guard.Who, told ...func(client.Notices)) (*client.AgentCoordinationClient, error) {
+		if endpointErr != nil {
+			return nil, endpointErr
+		}
+		return dialHook(a, e, host, who, told)
+	}
+	_, err = a.Out.Write(call.Answer(g.Handle(ctx, call)))
+	return err
+}
+
+// dialHook acts as the agent that the host's MCP server acts as, so that both are one.
+func dialHook(a *app, e endpoint, host guard.Host, who guard.Who, told []func(client.Notices)) (*client.AgentCoordinationClient, error) {
+	kind := a.Getenv("AGENT_TYPE")
+	if kind == "" {
+		kind = strings.ReplaceAll(string(host), "-", "_")
+	}
+	agent := a.Getenv("AGENT_ID")
+	if agent == "" {
+		agent = mcpapi.LocalAgent(kind)
+	}
+	opts := []client.Option{client.WithRetries(1), client.WithProject(who.Project), client.WithRepository(who.Repository)}
+	if who.Session != "" {
+		opts = append(opts, client.WithAgent(agent, kind), client.WithSession(who.Session))
+	}
+	for _, tell := range told {
+		opts = append(opts, client.WithNotices(tell))
+	}
+	c, err := client.New(e.url, e.key, opts...)
+	if err != nil {
+		return nil, errors.Join(errors.New("the coordinator's address is wrong"), err)
+	}
+	return c, nil
+}
