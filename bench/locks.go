@@ -105,16 +105,23 @@ func (r *rig) lockLatency(ctx context.Context) ([]Result, error) {
 	return []Result{compare("G3", "lock pair, 1 client, p50", p, "HTTP", "raw pgx", "ms").atMost(2.5, 1.5)}, nil
 }
 
-// refusals measures acquires of a path that another session holds, beside the cheapest statement there is.
+// refusals measures acquires of a path that another session holds, beside the cheapest statement there is: by the look
+// that the API sends for a path it was refused lately, and by the call that it sends for any other.
 func (r *rig) refusals(ctx context.Context) ([]Result, error) {
 	k, err := r.keys(heldPath)
 	if err != nil {
 		return nil, err
 	}
-	refuse := r.seatScript() + k.acquireScript(r)
-	p, err := r.alternate(
-		func() (float64, error) { return r.pgbench(ctx, r.dsn, "refused", refuse, 16) },
-		func() (float64, error) { return r.pgbench(ctx, r.dsn, "select1", "select 1;\n", 16) })
+	again := func() (float64, error) { return r.pgbench(ctx, r.dsn, "refused", r.seatScript()+k.holderScript(r), 16) }
+	first := func() (float64, error) {
+		return r.pgbench(ctx, r.dsn, "refused1", r.seatScript()+k.acquireScript(r), 16)
+	}
+	select1 := func() (float64, error) { return r.pgbench(ctx, r.dsn, "select1", "select 1;\n", 16) }
+	p, err := r.alternate(again, select1)
+	if err != nil {
+		return nil, err
+	}
+	f, err := r.alternate(first, select1)
 	if err != nil {
 		return nil, err
 	}
@@ -130,40 +137,42 @@ func (r *rig) refusals(ctx context.Context) ([]Result, error) {
 		func() (float64, error) {
 			rate, _, err := httpLoad(ctx, r.api.addr, r.duration(), steps)
 			return rate, err
-		},
-		func() (float64, error) { return r.pgbench(ctx, r.dsn, "refused", refuse, 16) })
+		}, again)
 	if err != nil {
 		return nil, err
 	}
 	trace := func(what string, n float64) Result {
-		return Result{Goal: "G4", What: what, Value: n, Unit: fmt.Sprintf("in %d", tracedRefusals)}.atMost(0, 0)
+		return Result{Goal: "G4", What: what, Value: n, Unit: fmt.Sprintf("in %d", 2*tracedRefusals)}.atMost(0, 0)
 	}
 	return []Result{
 		compare("G4", "refused acquires, 16 clients", p, "refused", "select 1", "/s").atLeast(0.35, 0.7).with("both by pgbench"),
+		compare("G4", "first refusals of a path, 16 clients", f, "refused", "select 1", "/s").with("both by pgbench"),
 		trace("WAL bytes of refusals", wal), trace("transaction ids of refusals", xids),
 		compare("G4", "refused acquires over HTTP, 16 clients", h, "HTTP", "pgbench", "/s"),
 	}, nil
 }
 
-const tracedRefusals = 1000
+const tracedRefusals = 500
 
-// traces counts what n refusals leave behind: bytes of WAL and transaction ids. Both counters are the whole server's,
-// so the quietest of five tries counts.
+// traces counts what n first refusals and n more leave behind: bytes of WAL and transaction ids. Both counters are the
+// whole server's, so the quietest of five tries counts.
 func (r *rig) traces(ctx context.Context, k lockKeys, n int) (wal, xids float64, err error) {
 	const counters = `select (pg_current_wal_insert_lsn() - '0/0')::float8, pg_snapshot_xmax(pg_current_snapshot())::text::float8`
-	args := k.oneArgs(r, r.seats.First)
 	for try := range 5 {
 		var lsn, xid [2]float64
 		if err := r.pool.QueryRow(ctx, counters).Scan(&lsn[0], &xid[0]); err != nil {
 			return 0, 0, err
 		}
 		for range n {
-			var outcome string
-			if err := r.pool.QueryRow(ctx, "select outcome from ("+takeOneSQL+") x", args...).Scan(&outcome); err != nil {
+			var outcome, holder string
+			if err := r.pool.QueryRow(ctx, "select outcome from ("+takeOneSQL+") x", k.oneArgs(r, r.seats.First)...).Scan(&outcome); err != nil {
 				return 0, 0, err
 			}
-			if outcome != "held" {
-				return 0, 0, fmt.Errorf("%w: %s", errRefused, outcome)
+			if err := r.pool.QueryRow(ctx, "select locked_by from ("+holderSQL+") x", k.holderArgs(r, r.seats.First)...).Scan(&holder); err != nil {
+				return 0, 0, err
+			}
+			if outcome != "held" || holder != "refuser" {
+				return 0, 0, fmt.Errorf("%w: %s by %s", errRefused, outcome, holder)
 			}
 		}
 		if err := r.pool.QueryRow(ctx, counters).Scan(&lsn[1], &xid[1]); err != nil {

@@ -12,6 +12,7 @@ const (
 	acquireSQL = `select coord.acquire_locks($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, '', 'exclusive', 30, 'editing', false, null, null)`
 
 	takeOneSQL = `select * from coord.acquire_lock($1, $2, $3, $4, $5, $6, $5, $5, 'default', '', 'exclusive', 30, 'editing')`
+	holderSQL  = `select * from coord.lock_holder($1, $2, $3, $4, $5, '')`
 	freeOneSQL = `select coord.release_lock($1, $2, $3, $4, $5, $6, $5)`
 	checkSQL   = `select coord.check_locks($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, null, null, 200)`
 	claimSQL   = `select coord.claim_work($1, $2, 'bench', null, $3, 1, 1800, $4, $5, $6)`
@@ -51,6 +52,16 @@ func (r *rig) keys(paths ...string) (lockKeys, error) {
 // oneArgs are the parameters of takeOneSQL and freeOneSQL.
 func (k lockKeys) oneArgs(r *rig, session int64) []any {
 	return []any{r.seats.Project, session, by, r.seats.Home, k.one.Key, k.one.Ancestors()}
+}
+
+// holderArgs are the parameters of holderSQL.
+func (k lockKeys) holderArgs(r *rig, session int64) []any {
+	return []any{r.seats.Project, session, r.seats.Home, k.one.Key, k.one.Ancestors()}
+}
+
+// holderScript is the look for pgbench.
+func (k lockKeys) holderScript(r *rig) string {
+	return fmt.Sprintf("select * from coord.lock_holder(%d, :s, %d, %s, %s, '');\n", r.seats.Project, r.seats.Home, quote(k.one.Key), quoteAll(k.one.Ancestors()))
 }
 
 // acquireArgs are the parameters of acquireSQL and releaseSQL.

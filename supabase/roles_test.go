@@ -226,6 +226,10 @@ func (m *matrix) checkBoundRunner() {
 	}
 }
 
+// seen are the private tables of which service_role may read some columns, because a function that becomes part of its
+// caller's query reads them; as security definer that function would cost a quarter more.
+var seen = map[string]bool{"lock_wait_keys": true} // by coord.lock_holder
+
 // checkService: service_role reads and writes the public tables of every project; private tables it reaches through
 // functions only.
 func (m *matrix) checkService(r relation, of func(int64) string) {
@@ -233,7 +237,7 @@ func (m *matrix) checkService(r relation, of func(int64) string) {
 	t.Helper()
 	for _, project := range []int64{m.mine, m.other} {
 		n, err := m.as("service_role", "{}", of(project))
-		if r.schema == "coord" && !denied(err) || r.schema == "public" && (err != nil || n == 0) {
+		if r.schema == "coord" && denied(err) == seen[r.name] || r.schema == "public" && (err != nil || n == 0) {
 			t.Errorf("%s: service_role sees %d rows of project %d (%v)", r.full(), n, project, err)
 		}
 	}

@@ -426,6 +426,7 @@ public.file_locks
   file_path text not null
   locked_by text not null
   agent_type text not null
+  session_name text not null default ''::text
   repository text
   reason text
   re text
@@ -444,6 +445,24 @@ public.handoff_documents
   next_steps jsonb not null default '[]'::jsonb
   relevant_files jsonb not null default '[]'::jsonb
   created_at timestamp with time zone not null default coord.now()
+public.lock_violations
+  project_id bigint not null
+  id bigint not null identity
+  repository text not null
+  path text not null
+  held_path text not null
+  agent_id text not null
+  session_id text
+  session_ref bigint not null
+  holder_agent_id text not null
+  holder_session_id text
+  stage text not null
+  tool text
+  command text
+  unknown boolean not null default false
+  bypass text
+  created_at timestamp with time zone not null default coord.now()
+  last_at timestamp with time zone not null default coord.now()
 public.memory_episodic
   project_id bigint not null
   id bigint not null default nextval('coord.memory_ids'::regclass)
@@ -820,6 +839,9 @@ file_locks: file_locks_pkey PRIMARY KEY (project_id, space, base, key, branch, s
 handoff_documents: handoff_documents_pkey PRIMARY KEY (project_id, id)
 handoff_documents: handoff_documents_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE
 handoff_documents: handoff_documents_summary_check CHECK (((length(summary) >= 1) AND (length(summary) <= 8000)))
+lock_violations: lock_violations_pkey PRIMARY KEY (project_id, id)
+lock_violations: lock_violations_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id)
+lock_violations: lock_violations_stage_check CHECK ((stage = ANY (ARRAY['edit'::text, 'commit'::text, 'push'::text])))
 memory_episodic: memory_episodic_event_type_check CHECK (((length(event_type) >= 1) AND (length(event_type) <= 100)))
 memory_episodic: memory_episodic_pkey PRIMARY KEY (project_id, id)
 memory_episodic: memory_episodic_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE
@@ -986,6 +1008,9 @@ CREATE UNIQUE INDEX file_locks_pkey ON public.file_locks USING btree (project_id
 CREATE INDEX file_locks_session ON public.file_locks USING btree (session_id, project_id)
 CREATE INDEX handoff_documents_agent ON public.handoff_documents USING btree (project_id, agent_name, id)
 CREATE UNIQUE INDEX handoff_documents_pkey ON public.handoff_documents USING btree (project_id, id)
+CREATE INDEX lock_violations_again ON public.lock_violations USING btree (project_id, session_ref, path, last_at DESC)
+CREATE INDEX lock_violations_newest ON public.lock_violations USING btree (project_id, created_at DESC, id DESC)
+CREATE UNIQUE INDEX lock_violations_pkey ON public.lock_violations USING btree (project_id, id)
 CREATE INDEX memory_episodic_age ON public.memory_episodic USING btree (project_id, created_at) WHERE (archived_at IS NULL)
 CREATE INDEX memory_episodic_archived ON public.memory_episodic USING btree (project_id, archived_at) WHERE (archived_at IS NOT NULL)
 CREATE INDEX memory_episodic_dedup ON public.memory_episodic USING btree (project_id, dedup, id)
@@ -1038,8 +1063,8 @@ CREATE UNIQUE INDEX work_queue_project_id_task_id_key ON public.work_queue USING
 
 -- functions
 coord.ack_messages(p_project bigint, p_session bigint, p_by text, p_agent text, p_ids uuid[]) returns jsonb security definer
-coord.acquire_lock(p_project bigint, p_session bigint, p_by text, p_space bigint, p_key text, p_anc text[], p_path text, p_shown text, p_repo text, p_branch text, p_mode text, p_minutes integer, p_reason text, OUT outcome text, OUT token bigint, OUT expires_at timestamp with time zone, OUT now timestamp with time zone, OUT locked_by text, OUT agent_type text, OUT holder_session text, OUT own boolean, OUT mode text, OUT branch text, OUT held_path text, OUT reason text, OUT locked_at timestamp with time zone) returns record security definer
-coord.acquire_lock_many(p_project bigint[], p_session bigint[], p_by text[], p_space bigint[], p_key text[], p_anc text[], p_path text[], p_shown text[], p_repo text[], p_branch text[], p_minutes integer[], p_reason text[]) returns TABLE(outcome text, token bigint, expires_at timestamp with time zone, now timestamp with time zone, locked_by text, agent_type text, holder_session text, own boolean, mode text, branch text, held_path text, reason text, locked_at timestamp with time zone) security definer
+coord.acquire_lock(p_project bigint, p_session bigint, p_by text, p_space bigint, p_key text, p_anc text[], p_path text, p_shown text, p_repo text, p_branch text, p_mode text, p_minutes integer, p_reason text, OUT outcome text, OUT token bigint, OUT expires_at timestamp with time zone, OUT now timestamp with time zone, OUT locked_by text, OUT agent_type text, OUT holder_session text, OUT branch text, OUT reason text, OUT locked_at timestamp with time zone) returns record security definer
+coord.acquire_lock_many(p_project bigint[], p_session bigint[], p_by text[], p_space bigint[], p_key text[], p_anc text[], p_path text[], p_shown text[], p_repo text[], p_branch text[], p_minutes integer[], p_reason text[]) returns TABLE(outcome text, token bigint, expires_at timestamp with time zone, now timestamp with time zone, locked_by text, agent_type text, holder_session text, branch text, reason text, locked_at timestamp with time zone) security definer
 coord.acquire_locks(p_project bigint, p_session bigint, p_by text, p_home bigint, p_space bigint[], p_kind text[], p_base text[], p_key text[], p_path text[], p_repo text[], p_re text[], p_pre text[], p_lk text[], p_branch text, p_mode text, p_minutes integer, p_reason text, p_wait boolean DEFAULT false, p_topic text DEFAULT NULL::text, p_ticket bigint DEFAULT NULL::bigint) returns jsonb security definer
 coord.add_attempt(p_r verification_results, p_infra integer, p_test integer, p_not_before timestamp with time zone) returns void
 coord.add_event(p_only bigint, p_session text, p_in jsonb) returns jsonb security definer
@@ -1173,6 +1198,7 @@ coord.list_runners(p_only bigint, p_stale integer, p_remove integer) returns jso
 coord.list_runs(p_project bigint, p_filter jsonb, p_limit integer, p_after text, p_newest boolean) returns jsonb security definer
 coord.list_sessions(p_project bigint, p_capability text, p_status text, p_limit integer) returns jsonb security definer
 coord.list_skills(p_project bigint, p_tags text[], p_archived boolean, p_limit integer) returns jsonb security definer
+coord.list_violations(p_project bigint, p_agent text, p_limit integer) returns jsonb security definer
 coord.list_work(p_project bigint, p_filter jsonb, p_limit integer, p_cursor bigint) returns jsonb security definer
 coord.live_after(p_after bigint, p_limit integer) returns jsonb security definer
 coord.live_topic() returns text
@@ -1183,6 +1209,7 @@ coord.lock_changeset(p_only bigint, p_id uuid) returns changesets
 coord.lock_enter(p_project bigint, p_session bigint) returns agent_sessions
 coord.lock_gates(p_project bigint, p_keys coord.lock_key[], p_anc text[], p_change boolean) returns void
 coord.lock_grant(p_project bigint, p_home bigint, p_me agent_sessions, p_by text, p_keys coord.lock_key[], p_minutes integer, p_reason text, p_ticket bigint, p_now timestamp with time zone) returns jsonb
+coord.lock_holder(p_project bigint, p_session bigint, p_space bigint, p_key text, p_anc text[], p_branch text) returns TABLE(expires_at timestamp with time zone, now timestamp with time zone, locked_by text, agent_type text, holder_session text, branch text, reason text, locked_at timestamp with time zone)
 coord.lock_join(p_project bigint, p_me agent_sessions, p_topic text, p_keys coord.lock_key[], p_live coord.lock_blocker[], p_edges coord.lock_edge[], p_now timestamp with time zone) returns jsonb
 coord.lock_keys(p_home bigint, p_space bigint[], p_kind text[], p_base text[], p_key text[], p_path text[], p_repo text[], p_re text[], p_pre text[], p_lk text[], p_branch text, p_mode text) returns coord.lock_key[]
 coord.lock_live(p_blockers coord.lock_blocker[], p_edges coord.lock_edge[], p_now timestamp with time zone) returns coord.lock_blocker[]
@@ -1283,6 +1310,7 @@ coord.renew_work(p_project bigint, p_session bigint) returns integer security de
 coord.reopen_changeset(p_c changesets, p_why text) returns text[]
 coord.report_digests(p_project bigint, p_agent text, p_session bigint, p_by text, p_repository text, p_files jsonb) returns jsonb security definer
 coord.report_run(p_only bigint, p_by text, p_runner text, p_run text, p_kind text, p_text text, p_stale integer) returns jsonb security definer
+coord.report_violations(p_project bigint, p_session bigint, p_by text, p_repository text, p_rows jsonb, p_tool text, p_command text, p_stage text, p_unknown boolean, p_bypass text) returns jsonb security definer
 coord.requeue_run(p_r runs, p_delay integer, p_error text) returns text[]
 coord.rerun_changeset(p_only bigint, p_by text, p_id uuid, p_tier integer, p_reason text) returns jsonb security definer
 coord.resolve_blueprint(p_name text) returns jsonb
@@ -1409,6 +1437,7 @@ public.work_list (security_invoker=true): project_id bigint, seq bigint, id uuid
 supabase_realtime: public.agent_sessions, public.approval_queue, public.changesets, public.file_locks, public.message_recipients, public.messages, public.runs, public.sessions, public.verification_results, public.work_queue
 
 -- policies
+coord.lock_wait_keys: lock_wait_keys_service for SELECT to service_role using (true) check ()
 public.agent_blueprints: agent_blueprints_read for SELECT to authenticated using (true) check ()
 public.agent_blueprints: agent_blueprints_service for ALL to service_role using (true) check (true)
 public.agent_sessions: agent_sessions_read for SELECT to anon, authenticated using ((project_id IN ( SELECT projects.id
@@ -1443,6 +1472,9 @@ public.file_locks: file_locks_service for ALL to service_role using (true) check
 public.handoff_documents: handoff_documents_read for SELECT to anon, authenticated using ((project_id IN ( SELECT projects.id
    FROM projects))) check ()
 public.handoff_documents: handoff_documents_service for ALL to service_role using (true) check (true)
+public.lock_violations: lock_violations_read for SELECT to anon, authenticated using ((project_id IN ( SELECT projects.id
+   FROM projects))) check ()
+public.lock_violations: lock_violations_service for ALL to service_role using (true) check (true)
 public.memory_episodic: memory_episodic_read for SELECT to anon, authenticated using ((project_id IN ( SELECT projects.id
    FROM projects))) check ()
 public.memory_episodic: memory_episodic_service for ALL to service_role using (true) check (true)
@@ -1531,6 +1563,9 @@ handoff_documents: SELECT to authenticated
 lock_list: SELECT to anon
 lock_list: SELECT to authenticated
 lock_list: SELECT to service_role
+lock_violations: DELETE, INSERT, SELECT, UPDATE to service_role
+lock_violations: SELECT to anon
+lock_violations: SELECT to authenticated
 memory_episodic: DELETE, INSERT, SELECT, UPDATE to service_role
 memory_episodic: SELECT to anon
 memory_episodic: SELECT to authenticated

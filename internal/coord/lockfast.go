@@ -20,10 +20,9 @@ const stamp = "2006-01-02T15:04:05.000000Z07:00"
 
 // fast is a call for one literal key.
 type fast struct {
-	key    lockpath.Key
-	space  space
-	shown  string // as the reply and the audit row name it
-	prefix string // of paths in the same repository
+	key   lockpath.Key
+	space space
+	shown string // as the reply and the audit row name it
 }
 
 // fastKey tells whether the call is for one literal key; every other goes the general way.
@@ -32,14 +31,14 @@ func (a *lockArgs) fastKey() (fast, bool) {
 		return fast{}, false
 	}
 	k := a.keys[0]
-	f := fast{key: k, space: space{ID: a.space[0], Name: a.repo[0]}}
+	f := fast{key: k, space: space{ID: a.space[0], Name: a.repo[0]}, shown: k.Path}
 	if f.space.ID != 0 && f.space.ID != a.home {
-		f.prefix = "@" + f.space.Name + "//"
+		f.shown = "@" + f.space.Name + "//" + k.Path
 	}
-	f.shown = f.prefix + k.Path
 	return f, true
 }
 
+// fastRow is what coord.acquire_lock answers, and with outcome held what coord.lock_holder does.
 type fastRow struct {
 	Outcome       string
 	Token         *int64
@@ -48,13 +47,15 @@ type fastRow struct {
 	LockedBy      *string
 	AgentType     *string
 	HolderSession *string
-	Own           *bool
-	Mode          *string
 	Branch        *string
-	HeldPath      *string
 	Reason        *string
 	LockedAt      *time.Time
 }
+
+const (
+	outcomeHeld = "held"
+	exclusive   = "exclusive"
+)
 
 // acquireOne tries the fast path; done is false when the general one has to decide.
 func (s *Store) acquireOne(ctx context.Context, c ident.Caller, f fast, in client.AcquireLock) (_ LockAttempt, done bool, err error) {
@@ -62,7 +63,7 @@ func (s *Store) acquireOne(ctx context.Context, c ident.Caller, f fast, in clien
 	if len(anc) > fastDepth {
 		return LockAttempt{}, false, nil
 	}
-	mode := cmp.Or(in.Mode, "exclusive")
+	mode := cmp.Or(in.Mode, exclusive)
 	r, err := s.take(ctx, oneKey{c: c, f: f, anc: anc, branch: in.Branch, mode: mode, ttl: cmp.Or(in.TTLMinutes, defaultTTL), reason: in.Reason})
 	if err != nil {
 		return LockAttempt{}, false, err
@@ -77,35 +78,31 @@ func (s *Store) acquireOne(ctx context.Context, c ident.Caller, f fast, in clien
 			t.Grant = *r.Token
 		}
 		return t, true, nil
-	case "held":
-		return LockAttempt{Result: r.refusal(f)}, true, nil
+	case outcomeHeld:
+		return LockAttempt{Result: r.refusal(c, f)}, true, nil
 	}
 	return LockAttempt{}, false, nil
 }
 
-// refusal is the reply that coord.lock_refused would build.
-func (r *fastRow) refusal(f fast) client.LockResult {
+// refusal is the reply that coord.lock_refused would build. The lock in the way is an exclusive one on the very path.
+func (r *fastRow) refusal(c ident.Caller, f fast) client.LockResult {
 	str := func(p *string) string {
 		if p == nil {
 			return ""
 		}
 		return *p
 	}
-	held := f.prefix + str(r.HeldPath)
-	if held == f.shown {
-		held = ""
-	}
 	out := client.LockResult{
 		Action: "blocked", Reason: "locked_by_other", FilePath: f.shown, LockedBy: str(r.LockedBy), LockReason: str(r.Reason),
 		ExpiresAt: r.ExpiresAt.UTC().Format(stamp), QueuePosition: 1,
 		Conflicts: []client.LockConflict{{
-			FilePath: f.shown, HeldPath: held, LockedBy: str(r.LockedBy), AgentType: str(r.AgentType), SessionID: str(r.HolderSession),
-			Mode: str(r.Mode), Branch: str(r.Branch), Reason: str(r.Reason), LockedAt: r.LockedAt.UTC().Format(stamp),
+			FilePath: f.shown, LockedBy: str(r.LockedBy), AgentType: str(r.AgentType), SessionID: str(r.HolderSession),
+			Mode: exclusive, Branch: str(r.Branch), Reason: str(r.Reason), LockedAt: r.LockedAt.UTC().Format(stamp),
 			ExpiresAt: r.ExpiresAt.UTC().Format(stamp), SecondsLeft: int(math.Ceil(r.ExpiresAt.Sub(*r.Now).Seconds())),
 		}},
 		Next: "call again with wait_seconds to queue for it, or work on something else until it is free",
 	}
-	if r.Own != nil && *r.Own {
+	if c.Agent == str(r.LockedBy) {
 		out.Next = "you hold it yourself, in your session " + str(r.HolderSession) + ": release it there, or go on in that session"
 	}
 	return out

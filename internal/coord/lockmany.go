@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/agent-coordinator/agent-coordinator/client"
 	"github.com/agent-coordinator/agent-coordinator/internal/fault"
@@ -36,25 +37,81 @@ func newFrees(s *Store) *batcher[oneKey, bool] {
 	return &batcher[oneKey, bool]{direct: locksAlone, workers: locksBatches, alone: s.freeAlone, many: s.freeMany}
 }
 
-// take asks for one key, together with others when many ask at once. Calls in a transaction go alone, and so do those
+// take asks for one key. Who was refused it lately, in this process, has a look first at who holds it, which costs a
+// third of asking and is the answer as a rule. A key that the look finds free is asked for as any other.
+func (s *Store) take(ctx context.Context, k oneKey) (fastRow, error) {
+	id := k.id()
+	if s.asked.refused.has(id, time.Now()) {
+		if r, ok, err := s.holder(ctx, k); ok || err != nil {
+			return r, err
+		}
+		s.asked.refused.forget(id)
+	}
+	r, err := s.ask(ctx, id, k)
+	if err == nil && r.Outcome == outcomeHeld {
+		s.asked.refused.note(id, time.Now().Add(r.ExpiresAt.Sub(*r.Now)))
+	}
+	return r, err
+}
+
+// ask asks for one key, together with others when many ask at once. Calls in a transaction go alone, and so do those
 // for shared locks, of which one session may ask for the same twice at a time, and those for a key that is just asked
 // for: most of them are refused, which alone is a look without a commit and in a batch would wait for one.
-func (s *Store) take(ctx context.Context, k oneKey) (fastRow, error) {
-	first, leave := s.asked.enter(lockID{k.c.ProjectID, k.f.space.ID, k.f.key.Key})
+func (s *Store) ask(ctx context.Context, id lockID, k oneKey) (fastRow, error) {
+	first, leave := s.asked.enter(id)
 	defer leave()
-	if _, inTx := ctx.Value(txKey{}).(*unit); inTx || !first || k.mode != "exclusive" {
+	if _, inTx := ctx.Value(txKey{}).(*unit); inTx || !first || k.mode != exclusive {
 		return s.takeAlone(ctx, k)
 	}
 	return s.takes.do(ctx, k)
 }
 
+// lockID names a literal key of the installation.
 type lockID struct {
 	project, space int64
 	key            string
 }
 
+func (k *oneKey) id() lockID { return lockID{k.c.ProjectID, k.f.space.ID, k.f.key.Key} }
+
+// refused remembers keys that others held when they were asked for, until the lock that was in the way ends. It is a
+// hint: a key may be free long before, and is taken then.
+type refused struct {
+	mu    sync.Mutex
+	until map[lockID]time.Time
+}
+
+const refusedMax = 20_000 // keys remembered; a full map is emptied
+
+func (r *refused) has(id lockID, now time.Time) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	until, ok := r.until[id]
+	if ok && !now.Before(until) {
+		delete(r.until, id)
+	}
+	return ok && now.Before(until)
+}
+
+func (r *refused) note(id lockID, until time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.until == nil || len(r.until) >= refusedMax {
+		r.until = map[lockID]time.Time{}
+	}
+	r.until[id] = until
+}
+
+func (r *refused) forget(id lockID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.until, id)
+}
+
 // asked counts the calls under way for each key.
 type asked struct {
+	refused refused
+
 	mu sync.Mutex
 	n  map[lockID]int
 }
@@ -78,6 +135,7 @@ func (a *asked) enter(id lockID) (first bool, leave func()) {
 
 // free is take's counterpart.
 func (s *Store) free(ctx context.Context, k oneKey) (bool, error) {
+	s.asked.refused.forget(k.id())
 	if _, inTx := ctx.Value(txKey{}).(*unit); inTx {
 		return s.freeAlone(ctx, k)
 	}
@@ -89,6 +147,16 @@ func (s *Store) giveBack(ctx context.Context, k oneKey, r fastRow) {
 	if r.Outcome == "acquired" && r.Token != nil && k.c.RequestKey == "" {
 		_ = s.UndoLock(ctx, k.c, *r.Token) // else it ends with its time
 	}
+}
+
+// holder looks who has the key; ok is false when coord.acquire_lock has to find out.
+func (s *Store) holder(ctx context.Context, k oneKey) (_ fastRow, ok bool, err error) {
+	rows, err := list[fastRow](ctx, s, `select 'held' as outcome, null::bigint as token, * from coord.lock_holder($1, $2, $3, $4, $5, $6)`,
+		k.c.ProjectID, k.c.SessionID, k.f.space.ID, k.f.key.Key, k.anc, k.branch)
+	if err != nil || len(rows) == 0 {
+		return fastRow{}, false, err
+	}
+	return rows[0], true, nil
 }
 
 func (s *Store) takeAlone(ctx context.Context, k oneKey) (fastRow, error) {

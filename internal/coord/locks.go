@@ -128,7 +128,7 @@ func (s *Store) acquire(ctx context.Context, c ident.Caller, a *lockArgs, in cli
 	}
 	waits := w.Topic != "" && !w.Last
 	args := append([]any{c.ProjectID, c.SessionID, c.By}, a.columns()...)
-	args = append(args, in.Branch, cmp.Or(in.Mode, "exclusive"), cmp.Or(in.TTLMinutes, defaultTTL), in.Reason, waits, w.Topic, w.Ticket)
+	args = append(args, in.Branch, cmp.Or(in.Mode, exclusive), cmp.Or(in.TTLMinutes, defaultTTL), in.Reason, waits, w.Topic, w.Ticket)
 	out, err := act[answer](ctx, s, `select coord.acquire_locks($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16,
 		nullif($17, ''), $18, nullif($19, ''), nullif($20, 0))`, args...)
 	if err != nil {

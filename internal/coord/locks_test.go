@@ -363,8 +363,10 @@ func TestLockPlansReadByKey(t *testing.T) {
 				t.Fatalf("%+v", r)
 			}
 			in.Mode = "exclusive"
-			if r := l.acquire(bob, in); r.Success {
-				t.Fatalf("%+v", r)
+			for range 2 { // the second time the short path looks first who holds it
+				if r := l.acquire(bob, in); r.Success {
+					t.Fatalf("%+v", r)
+				}
 			}
 			if r, err := l.store.ReleaseLock(t.Context(), ana, client.ReleaseLock{FilePath: in.FilePath, FilePaths: in.FilePaths}); err != nil || !r.Success {
 				t.Fatalf("%+v %v", r, err)
@@ -390,8 +392,8 @@ func TestLockPlansReadByKey(t *testing.T) {
 	round()
 	l.exec(`select pg_stat_force_next_flush()`)
 	if pages := read() - before; pages > 1000 {
-		t.Errorf("%d calls read %d pages", 3*len(calls), pages)
+		t.Errorf("%d calls read %d pages", 4*len(calls), pages)
 	} else {
-		t.Logf("%d calls read %d pages", 3*len(calls), pages)
+		t.Logf("%d calls read %d pages", 4*len(calls), pages)
 	}
 }

@@ -29,6 +29,7 @@ create table public.file_locks (
   file_path   text not null,                      -- key as people write it
   locked_by   text not null,                      -- agent_id
   agent_type  text not null,
+  session_name text not null default '',          -- the owning session as its agent names it
   repository  text,                               -- null: a logical key
   reason      text,
   re          text collate "C",                   -- globs only: anchored expression of the matching paths,
@@ -86,6 +87,9 @@ create policy file_locks_read on public.file_locks for select to anon, authentic
 create policy file_locks_service on public.file_locks to service_role using (true) with check (true);
 alter table coord.lock_waits enable row level security;
 alter table coord.lock_wait_keys enable row level security;
+-- coord.lock_holder, which runs with the rights of its caller, reads where somebody waits.
+grant select (project_id, space, base) on coord.lock_wait_keys to service_role;
+create policy lock_wait_keys_service on coord.lock_wait_keys for select to service_role using (true);
 
 -- One key of a request, with what the overlap test needs.
 create type coord.lock_key as (

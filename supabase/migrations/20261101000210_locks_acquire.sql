@@ -273,9 +273,9 @@ declare v_token bigint := nextval('coord.lock_token'); v_new text[]; v_locks jso
 begin
   with up as (
     insert into public.file_locks as l (project_id, space, base, key, branch, session_id, kind, mode, token, ttl_minutes,
-      acquired_at, expires_at, file_path, locked_by, agent_type, repository, reason, re, pre, lk)
+      acquired_at, expires_at, file_path, locked_by, agent_type, session_name, repository, reason, re, pre, lk)
     select p_project, k.space, k.base, k.key, k.branch, p_me.id, k.kind, k.mode, v_token, p_minutes,
-      p_now, p_now + make_interval(mins => p_minutes), k.path, p_me.agent_id, p_me.agent_type, k.repo, p_reason, k.re, k.pre, k.lk
+      p_now, p_now + make_interval(mins => p_minutes), k.path, p_me.agent_id, p_me.agent_type, p_me.session_id, k.repo, p_reason, k.re, k.pre, k.lk
     from unnest(p_keys) k
     on conflict (project_id, space, base, key, branch, session_id) do update set
       token = case when l.expires_at > p_now and l.mode = excluded.mode then l.token else excluded.token end,

@@ -238,7 +238,7 @@ begin
   select jsonb_agg(x.j order by x.acquired_at, x.token) into v_locks from (
     select l.acquired_at, l.token, jsonb_strip_nulls(jsonb_build_object(
       'file_path', case when l.space in (0, p_home) then '' else '@' || l.repository || '//' end || l.file_path,
-      'locked_by', l.locked_by, 'agent_type', l.agent_type, 'session_id', (select s.session_id from public.agent_sessions s where s.project_id = p_project and s.id = l.session_id),
+      'locked_by', l.locked_by, 'agent_type', l.agent_type, 'session_id', l.session_name,
       'mode', l.mode, 'branch', nullif(l.branch, ''),
       'repository', l.repository, 'locked_at', coord.ts(l.acquired_at), 'expires_at', coord.ts(l.expires_at),
       'seconds_left', ceil(extract(epoch from l.expires_at - v_now))::int, 'reason', l.reason, 'fencing_token', l.token::text)) j

@@ -14,7 +14,7 @@ set local lock_timeout = '5s';
 create function coord.acquire_lock_many(p_project bigint[], p_session bigint[], p_by text[], p_space bigint[], p_key text[], p_anc text[],
   p_path text[], p_shown text[], p_repo text[], p_branch text[], p_minutes int[], p_reason text[])
 returns table (outcome text, token bigint, expires_at timestamptz, now timestamptz, locked_by text, agent_type text,
-  holder_session text, own boolean, mode text, branch text, held_path text, reason text, locked_at timestamptz)
+  holder_session text, branch text, reason text, locked_at timestamptz)
 language plpgsql security definer set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off as $$
 #variable_conflict use_column
 declare v_try boolean[]; v_free boolean[]; v_token bigint[]; v_until timestamptz[];
@@ -40,9 +40,9 @@ begin
     where u.free and u.minutes between 1 and 480),
   taken as (
     insert into public.file_locks (project_id, space, base, key, branch, session_id, kind, mode, token, ttl_minutes,
-      acquired_at, expires_at, file_path, locked_by, agent_type, repository, reason)
+      acquired_at, expires_at, file_path, locked_by, agent_type, session_name, repository, reason)
     select m.project, m.space, m.key, m.key, m.branch, m.session, 'l', 'exclusive', m.token, m.minutes,
-      m.now, m.now + make_interval(mins => m.minutes), m.path, m.agent_id, m.agent_type, nullif(m.repo, ''), nullif(m.reason, '') from me m
+      m.now, m.now + make_interval(mins => m.minutes), m.path, m.agent_id, m.agent_type, m.session_id, nullif(m.repo, ''), nullif(m.reason, '') from me m
     on conflict do nothing returning token, expires_at),
   done as (select m.*, t.expires_at until from me m join taken t on t.token = m.token),
   audited as (
@@ -55,12 +55,12 @@ begin
     from generate_series(1, cardinality(p_session)) i (n) left join done d on d.n = i.n;
   for i in 1 .. cardinality(p_session) loop
     if v_token[i] is not null then
-      return query select 'acquired', v_token[i], v_until[i], null::timestamptz, null, null, null, null::boolean, null, null, null, null, null::timestamptz;
+      return query select 'acquired', v_token[i], v_until[i], null::timestamptz, null, null, null, null, null, null::timestamptz;
     elsif v_try[i] then
       return query select x.* from coord.acquire_lock(p_project[i], p_session[i], p_by[i], p_space[i], p_key[i], string_to_array(p_anc[i], E'\n'),
         p_path[i], p_shown[i], p_repo[i], p_branch[i], 'exclusive', p_minutes[i], nullif(p_reason[i], '')) x;
     else
-      return query select 'other', null::bigint, null::timestamptz, null::timestamptz, null, null, null, null::boolean, null, null, null, null, null::timestamptz;
+      return query select 'other', null::bigint, null::timestamptz, null::timestamptz, null, null, null, null, null, null::timestamptz;
     end if;
   end loop;
 end $$;
