@@ -1078,6 +1078,7 @@ coord.approval_wire(p_a approval_queue) returns jsonb
 coord.audit(p_project bigint, p_session bigint, p_by text, p_operation text, p_ids text[], p_success boolean DEFAULT true, p_reason text DEFAULT NULL::text, p_parameters jsonb DEFAULT NULL::jsonb, p_result jsonb DEFAULT NULL::jsonb) returns void
 coord.audit_guard() returns trigger
 coord.authenticate(p_hash bytea) returns TABLE(name text, scopes text[], agent_id text, agent_type text, project_id bigint, person text) security definer
+coord.author_trust(p_project bigint, p_repository text, p_agent text, p_verified boolean, p_permission text) returns integer security definer
 coord.backoff_seconds(p_id bigint, p_attempt integer) returns integer
 coord.base_names(p_in jsonb) returns text[]
 coord.bind_session(p_only bigint, p_by text, p_session text, p_in jsonb) returns jsonb security definer
@@ -1096,7 +1097,7 @@ coord.cast_vote(p_c changesets, p_a approval_queue, p_voter text, p_role text, p
 coord.changeset_final(p_state text) returns boolean
 coord.changeset_news(p_c changesets) returns text[]
 coord.changeset_note(p_project bigint, p_id uuid, p_kind text, p_text text, p_data jsonb DEFAULT NULL::jsonb) returns void
-coord.changeset_of_pull(p_project bigint, p_repository text, p_number integer) returns uuid security definer
+coord.changeset_of_pull(p_project bigint, p_repository text, p_number integer) returns jsonb security definer
 coord.changeset_wire(p_c changesets) returns jsonb
 coord.check_locks(p_project bigint, p_home bigint, p_space bigint[], p_kind text[], p_base text[], p_key text[], p_path text[], p_repo text[], p_re text[], p_pre text[], p_lk text[], p_agent text, p_branch text, p_limit integer DEFAULT 100) returns jsonb security definer
 coord.check_name(p_what text, p_name text) returns void

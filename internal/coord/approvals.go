@@ -3,6 +3,7 @@ package coord
 import (
 	"cmp"
 	"context"
+	"time"
 
 	"github.com/agent-coordinator/agent-coordinator/client"
 	"github.com/agent-coordinator/agent-coordinator/internal/fault"
@@ -68,7 +69,17 @@ func (s *Store) UnvoteFromForge(ctx context.Context, project int64, repository, 
 	return exec(ctx, s, `select coord.unvote_from_forge($1, $2, $3, $4)`, project, repository, head, login)
 }
 
-// ChangesetOfPull is the changeset of a pull request's newest head, "" when there is none.
-func (s *Store) ChangesetOfPull(ctx context.Context, project int64, repository string, number int) (string, error) {
-	return one[string](ctx, s, `select coalesce(coord.changeset_of_pull($1, $2, $3)::text, '')`, project, repository, number)
+// PullHead is the changeset that stands for a pull request: that of its newest head.
+type PullHead struct {
+	ChangesetID string     `json:"changeset_id"`
+	HeadSHA     string     `json:"head_sha"`
+	HeadAt      *time.Time `json:"head_at"` // when that became the head, by the forge's clock
+}
+
+// MovedAfter says whether the head moved after t, by the forge's clock.
+func (p PullHead) MovedAfter(t time.Time) bool { return p.HeadAt != nil && !t.IsZero() && p.HeadAt.After(t) }
+
+// ChangesetOfPull finds it; the zero value when there is none.
+func (s *Store) ChangesetOfPull(ctx context.Context, project int64, repository string, number int) (PullHead, error) {
+	return reply[PullHead](ctx, s, `select coord.changeset_of_pull($1, $2, $3)`, project, repository, number)
 }

@@ -78,6 +78,7 @@ type RoutingChangeset struct {
 	Ref           string         `json:"ref"`
 	BaseRef       string         `json:"base_ref"`
 	BaseSHA       string         `json:"base_sha"`
+	BaseHead      string         `json:"base_head"` // the base branch as it was last seen here
 	HeadSHA       string         `json:"head_sha"`
 	AgentID       string         `json:"agent_id"`
 	AgentVerified bool           `json:"agent_verified"`
@@ -197,4 +198,10 @@ func (s *Store) CancelChangeset(ctx context.Context, c ident.Caller, in client.C
 // OverrideChangeset sets the verdict by hand. Codes: not_found, conflict (superseded), forbidden (one's own change), invalid.
 func (s *Store) OverrideChangeset(ctx context.Context, c ident.Caller, in client.OverrideChangeset) (client.Changeset, error) {
 	return act[client.Changeset](ctx, s, `select coord.override_changeset($1, $2, $3, $4, $5, $6)`, only(c), c.By, voter(c), in.ChangesetID, cmp.Or(in.Verdict, "passed"), in.Reason)
+}
+
+// AuthorTrust is the trust level (0 to 4) of who made a change. permission is what the forge lets the pusher do, "" when
+// it could not be asked.
+func (s *Store) AuthorTrust(ctx context.Context, project int64, repository, agent string, verified bool, permission string) (int, error) {
+	return one[int](ctx, s, `select coord.author_trust($1, $2, nullif($3, ''), $4, $5)`, project, repository, agent, verified, permission)
 }

@@ -56,13 +56,19 @@ type Redeliverer interface {
 	Redeliver(ctx context.Context, since time.Time) (int, error)
 }
 
-// Source reads changes out of git. An empty base means the merge base with the remote's default branch.
+// Source reads changes out of git. It knows commits only once they were fetched.
 type Source interface {
+	// Fetch makes a commit available; ref is asked for where the remote does not give the commit by its name.
+	Fetch(ctx context.Context, cloneURL, sha, ref string) error
+	// ChangedFiles lists what head changes from where it left base. An empty base: every file is new.
 	ChangedFiles(ctx context.Context, cloneURL, base, head string) ([]route.File, error)
 }
 
 // ErrGone means that what was asked for can never be done: the commit, the repository or the right to it is gone.
 var ErrGone = errors.New("it is gone for good")
+
+// ErrElsewhere means that the forge does not host the repository.
+var ErrElsewhere = errors.New("the repository is hosted elsewhere")
 
 // StatusState is what a forge shows.
 type StatusState string

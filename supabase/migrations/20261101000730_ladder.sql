@@ -55,7 +55,8 @@ begin
 end $$;
 
 ---------------------------------------------------------------------------------------------- routing
--- Changesets to route, leased. prior_failures: how often its author failed on this line in a row.
+-- Changesets to route, leased. prior_failures: how often its author failed on this line in a row. base_head: the base
+-- branch as it was last seen here, for comparisons without a forge.
 create function coord.take_changesets(p_limit int, p_lease int) returns table (changeset jsonb) language plpgsql security definer set search_path = '' as $$
 declare v_now timestamptz := coord.now();
 begin
@@ -65,6 +66,7 @@ begin
     taken as (update public.changesets c set state = 'routing', route_attempts = c.route_attempts + 1, next_route_at = v_now + pg_catalog.make_interval(secs => p_lease)
       from due where c.project_id = due.project_id and c.id = due.id returning c.*)
     select pg_catalog.to_jsonb(t) || pg_catalog.jsonb_build_object('prior_failures', coord.prior_failures(t),
+      'base_head', (select h.head_sha from coord.line_heads h where h.project_id = t.project_id and h.repository = t.repository and h.line = coalesce(t.base_ref, t.default_branch)),
       'project', (select p.name from public.projects p where p.id = t.project_id))
     from taken t order by t.seq;
 end $$;
@@ -238,3 +240,15 @@ end $$;
 
 revoke execute on all functions in schema coord from public;
 grant execute on function coord.take_changesets(int, int), coord.store_route(bigint, uuid, int, jsonb), coord.route_failed(bigint, uuid, int, text, int, int) to service_role;
+
+-- The trust level of who made a change: an agent's own where its key submitted it. A branch's name can be chosen by anybody
+-- who pushes, so it can lower the level and never raise it; then what the forge lets the pusher do counts. The trust score
+-- replaces this function.
+create function coord.author_trust(p_project bigint, p_repository text, p_agent text, p_verified boolean, p_permission text) returns int language plpgsql stable security definer set search_path = '' as $$
+declare v_agent int := (select a.trust from public.agents a where a.project_id = p_project and a.agent_id = p_agent);
+begin
+  if p_verified then return coalesce(v_agent, 1); end if;
+  return least(case when p_permission in ('admin', 'maintain', 'write') then 2 else 1 end, coalesce(v_agent, 2));
+end $$;
+revoke execute on function coord.author_trust(bigint, text, text, boolean, text) from public;
+grant execute on function coord.author_trust(bigint, text, text, boolean, text) to service_role;

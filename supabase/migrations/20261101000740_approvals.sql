@@ -252,8 +252,10 @@ begin
 end $$;
 
 -- The changeset that a comment on a pull request means: the one of its newest head.
-create function coord.changeset_of_pull(p_project bigint, p_repository text, p_number int) returns uuid language sql stable security definer set search_path = '' as $$
-  select c.id from public.changesets c where c.project_id = p_project and c.repository = p_repository and c.pr_number = p_number order by c.state = 'superseded', c.seq desc limit 1
+create function coord.changeset_of_pull(p_project bigint, p_repository text, p_number int) returns jsonb language sql stable security definer set search_path = '' as $$
+  select pg_catalog.jsonb_build_object('changeset_id', c.id, 'head_sha', c.head_sha, 'head_at', coord.ts(h.at)) from public.changesets c
+    left join coord.line_heads h on h.project_id = c.project_id and h.repository = c.repository and h.line = c.line and h.head_sha = c.head_sha
+    where c.project_id = p_project and c.repository = p_repository and c.pr_number = p_number order by c.state = 'superseded', c.seq desc limit 1
 $$;
 
 revoke execute on all functions in schema coord from public;

@@ -1,0 +1,199 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/agent-coordinator/agent-coordinator/client"
+	"github.com/agent-coordinator/agent-coordinator/internal/coord"
+	"github.com/agent-coordinator/agent-coordinator/internal/fault"
+	"github.com/agent-coordinator/agent-coordinator/internal/gateway/githubevent"
+)
+
+const (
+	inboxBatch    = 64
+	mostTries     = 12 // of a delivery that fails; with the pauses below that is about a day
+	deliveryLease = time.Minute
+)
+
+// workInbox takes deliveries in order of arrival and does what they say. Each one's effect and its end are one transaction.
+func (g *Gateway) workInbox(ctx context.Context) (int, error) {
+	due, err := g.store.TakeDeliveries(ctx, inboxBatch, deliveryLease)
+	if err != nil || len(due) == 0 {
+		return 0, err
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(g.cfg.Workers)
+	for _, d := range due {
+		group.Go(func() error { return g.deliver(ctx, d) })
+	}
+	return len(due), group.Wait()
+}
+
+// done is what a delivery did; ignored says why it did nothing.
+type done struct {
+	ignored string
+	result  any
+}
+
+// deliver does one delivery. What cannot be read is ignored for good or dead at once; what cannot be done now is tried
+// again. Only a database that is away makes it fail: then the lease runs out.
+func (g *Gateway) deliver(ctx context.Context, d coord.Delivery) error {
+	event, err := parse(d)
+	if err != nil { // the same bytes say the same next time: only another program can do better
+		return g.store.EndDelivery(ctx, d, coord.DeliveryEnd{State: "failed", Action: event.Action, Error: err.Error()})
+	}
+	prepared, err := g.prepare(ctx, event)
+	if err == nil {
+		err = g.store.InTx(ctx, func(ctx context.Context) error {
+			did, err := g.apply(ctx, event, prepared)
+			if err != nil {
+				return err
+			}
+			end := coord.DeliveryEnd{State: "processed", Action: event.Action, Result: did.result}
+			if did.ignored != "" {
+				end.State, end.Error = "ignored", did.ignored
+			}
+			return g.store.EndDelivery(ctx, d, end)
+		})
+	}
+	if err == nil {
+		return nil
+	}
+	if ctx.Err() != nil || fault.Is(err, client.CodeUnavailable) && errors.As(err, new(*fault.Error)) && prepared.outside == "" {
+		return err
+	}
+	end := coord.DeliveryEnd{State: "failed", Action: event.Action, Error: err.Error()}
+	if d.Attempts < mostTries {
+		end.Retry = min(2*time.Second<<min(d.Attempts, 13), 4*time.Hour)
+	}
+	g.log.WarnContext(ctx, "a delivery failed", "delivery", d.DeliveryID, "event", d.Event, "attempt", d.Attempts, "again_in", end.Retry.String(), "err", err)
+	return g.store.EndDelivery(ctx, d, end)
+}
+
+func parse(d coord.Delivery) (githubevent.Event, error) {
+	payload, err := githubevent.Payload(d.Headers["Content-Type"], d.Body)
+	if err != nil {
+		return githubevent.Event{}, err
+	}
+	return githubevent.Parse(d.Event, payload)
+}
+
+// prepared is what had to be asked outside before the transaction.
+type prepared struct {
+	permission string // of the sender, where the event asks for something
+	outside    string // what was asked
+}
+
+// prepare asks the forge what the event needs to be judged by. No transaction is open meanwhile.
+func (g *Gateway) prepare(ctx context.Context, e githubevent.Event) (prepared, error) {
+	login := ""
+	switch {
+	case e.Kind == githubevent.KindComment && e.Comment.Command != nil && e.Comment.PullRequest:
+		login = e.Comment.Author.Login
+	case e.Kind == githubevent.KindReview && e.Review.State != "commented":
+		login = e.Review.Reviewer.Login
+	case e.Kind == githubevent.KindRerequest:
+		login = e.Sender.Login
+	}
+	if login == "" || g.cfg.Forge == nil {
+		return prepared{permission: "none"}, nil
+	}
+	p, err := g.cfg.Forge.Permission(ctx, e.Repository.Remote, login)
+	if err != nil {
+		return prepared{outside: "permission"}, fmt.Errorf("ask the forge what %s may do: %w", login, err)
+	}
+	return prepared{permission: p, outside: "permission"}, nil
+}
+
+// apply does what an event says, in the transaction of ctx.
+func (g *Gateway) apply(ctx context.Context, e githubevent.Event, p prepared) (done, error) {
+	if e.Kind == githubevent.KindIgnored {
+		return done{ignored: e.Ignored}, nil
+	}
+	if e.Kind == githubevent.KindPing || e.Kind == githubevent.KindInstallation {
+		return done{result: map[string]any{"noted": string(e.Kind)}}, nil
+	}
+	if e.Repository.Remote == "" {
+		return done{ignored: "it names no repository"}, nil
+	}
+	if e.Kind == githubevent.KindWorkflowRun || e.Kind == githubevent.KindWorkflowJob {
+		return g.lookAtWorkflow(ctx, e)
+	}
+	project, err := g.store.ProjectOfRemote(ctx, e.Repository.Remote)
+	if err != nil {
+		return done{}, err
+	}
+	switch e.Kind {
+	case githubevent.KindHead:
+		did, err := g.store.ApplyHead(ctx, project, head(e))
+		return done{result: did}, err
+	case githubevent.KindGone:
+		h := head(e)
+		h.Why = "its branch is gone"
+		if e.Change.PullRequest != 0 {
+			h.Why = "its pull request was closed"
+			if e.Change.Merged {
+				h.Why = "its pull request was merged"
+			}
+		}
+		return done{result: map[string]any{"gone": h.Branch}}, g.store.ApplyGone(ctx, project, h)
+	case githubevent.KindReview:
+		return g.review(ctx, project, e, p)
+	case githubevent.KindComment:
+		return g.comment(ctx, project, e, p)
+	case githubevent.KindRerequest:
+		return g.rerequest(ctx, project, e, p)
+	case githubevent.KindLabels:
+		return g.labels(ctx, project, e)
+	}
+	return done{ignored: "nothing is done about " + string(e.Kind)}, nil
+}
+
+// head is the commit that an event tells of, as the data layer takes it.
+func head(e githubevent.Event) coord.Head {
+	c := e.Change
+	h := coord.Head{
+		Source: "github", Repository: e.Repository.Remote, CloneURL: e.Repository.CloneURL, DefaultBranch: e.Repository.DefaultBranch,
+		Branch: c.Branch, Ref: c.FetchRef, HeadSHA: c.Head, Before: c.Before, BaseRef: c.BaseRef, BaseSHA: c.Base,
+		PRNumber: c.PullRequest, Fork: c.Fork, Title: c.Title, Actor: c.Author.Login, Contributors: c.Committers,
+		Metadata: map[string]any{"url": c.URL},
+	}
+	if !e.At.IsZero() {
+		h.At = &e.At
+	}
+	switch c.Source {
+	case githubevent.SourceMergeGroup:
+		h.Source = "merge_group"
+	case githubevent.SourcePullRequest:
+		h.Draft = &c.Draft
+	case githubevent.SourcePush:
+		if c.Branch == e.Repository.DefaultBranch { // what it is compared with is what it was before
+			h.BaseRef, h.BaseSHA = c.Branch, c.Before
+		}
+	}
+	if agent, task, ok := githubevent.AgentBranch(c.Branch); ok && !c.Fork {
+		h.AgentID = agent
+		if len(task) == 36 {
+			h.TaskID = task
+		}
+	}
+	return h
+}
+
+// lookAtWorkflow has the run looked at that a workflow belongs to; the event itself proves nothing.
+func (g *Gateway) lookAtWorkflow(ctx context.Context, e githubevent.Event) (done, error) {
+	w := e.WorkflowRun
+	found, err := g.store.LookAtRun(ctx, "github", w.CorrelationID, fmt.Sprint(w.ID))
+	if err != nil {
+		return done{}, err
+	}
+	if !found {
+		return done{ignored: "no run of ours"}, nil
+	}
+	return done{result: map[string]any{"workflow_run": w.ID}}, nil
+}

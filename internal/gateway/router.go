@@ -1,0 +1,275 @@
+package gateway
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/agent-coordinator/agent-coordinator/client"
+	"github.com/agent-coordinator/agent-coordinator/internal/coord"
+	"github.com/agent-coordinator/agent-coordinator/internal/fault"
+	"github.com/agent-coordinator/agent-coordinator/internal/gateway/executors"
+	"github.com/agent-coordinator/agent-coordinator/internal/ident"
+	"github.com/agent-coordinator/agent-coordinator/internal/route"
+)
+
+const (
+	routeBatch     = 16
+	routeLease     = 90 * time.Second
+	routeTime      = 75 * time.Second // for everything that one routing asks outside
+	mostRoutings   = 8                // attempts before the changeset ends in error
+	unfetchedTries = 2                // attempts before an agent's word is taken for what git cannot give
+	mostFiles      = 20_000           // stored of one change; beyond it the list counts as truncated
+)
+
+// routeSome routes changesets that wait for it.
+func (g *Gateway) routeSome(ctx context.Context) (int, error) {
+	due, err := g.store.TakeChangesets(ctx, routeBatch, routeLease)
+	if err != nil || len(due) == 0 {
+		return 0, err
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(g.cfg.Workers)
+	for _, c := range due {
+		group.Go(func() error {
+			ctx, cancel := context.WithTimeout(ctx, routeTime)
+			defer cancel()
+			return g.routeOne(ctx, c)
+		})
+	}
+	return len(due), group.Wait()
+}
+
+// routeOne looks up what a change changes and decides what verifies it. Whatever cannot be told is asked again later; it
+// never lowers what is asked for.
+func (g *Gateway) routeOne(ctx context.Context, c coord.RoutingChangeset) error {
+	r, err := g.routing(ctx, c)
+	if err == nil {
+		_, err = g.store.StoreRoute(ctx, c, r)
+	}
+	if err == nil || fault.Is(err, client.CodeUnavailable) && !errors.Is(err, errOutside) {
+		return err
+	}
+	g.log.WarnContext(ctx, "a change could not be routed", "changeset", c.ID, "attempt", c.RouteAttempts, "err", err)
+	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	return g.store.RouteFailed(end, c, err.Error(), min(time.Second<<min(c.RouteAttempts, 9), 5*time.Minute), mostRoutings)
+}
+
+// errOutside marks failures of what was asked outside.
+var errOutside = errors.New("asked outside")
+
+func (g *Gateway) routing(ctx context.Context, c coord.RoutingChangeset) (coord.Routing, error) {
+	r := coord.Routing{PriorFailures: c.PriorFailures, Provenance: "git"}
+	var err error
+	if r.Files, r.Truncated, r.Provenance, err = g.changedFiles(ctx, c); err != nil {
+		return r, fmt.Errorf("%w: %w", errOutside, err)
+	}
+	if len(r.Files) > mostFiles {
+		r.Files, r.Truncated = r.Files[:mostFiles], true
+	}
+	ref := refOf(c)
+	if g.cfg.Forge != nil {
+		who, err := g.cfg.Forge.Contributors(ctx, ref)
+		if err != nil && !errors.Is(err, ErrElsewhere) && !errors.Is(err, ErrGone) {
+			return r, fmt.Errorf("%w: who wrote it: %w", errOutside, err)
+		}
+		r.Contributors = who
+	}
+	if r.TrustLevel, err = g.trust(ctx, c); err != nil {
+		return r, err
+	}
+	if r.LockViolations, err = g.lockViolations(ctx, c, r.Files); err != nil {
+		return r, err
+	}
+	router, err := g.store.Router(ctx, c.ProjectID)
+	if err != nil {
+		return r, err
+	}
+	change := route.Change{
+		Repository: c.Repository, Branch: c.Branch, Files: r.Files, Truncated: r.Truncated, TrustLevel: r.TrustLevel,
+		PriorFailures: c.PriorFailures, Fork: c.Fork, Draft: c.Draft, UnavailableExecutors: g.unavailable(), LockViolations: r.LockViolations,
+	}
+	r.Decision = router.Route(change)
+	for _, step := range r.Decision.Plan {
+		policy, ok := router.Policy(step.Policy)
+		if !ok {
+			policy = route.Policy{Name: step.Policy, Tier: step.Tier, Required: step.Required}
+		}
+		step = g.checkPlace(ctx, c, step, policy)
+		human := step.Executor == "human" || step.Tier == route.TierHuman && step.Blocked == ""
+		if human || policy.RequiresApproval {
+			r.Approvals = append(r.Approvals, wanted(step, policy, r.Decision.Reasons))
+		}
+		if !human {
+			r.Runs = append(r.Runs, coord.RoutedStep{Step: step, Policy: policy})
+		}
+	}
+	return r, nil
+}
+
+// wanted is the approval that a step asks for.
+func wanted(step route.Step, p route.Policy, reasons []route.Reason) coord.WantedApproval {
+	w := coord.WantedApproval{Policy: step.Policy, Count: max(p.Approvals.Count, 1), Roles: p.Approvals.Roles, Users: p.Approvals.Users, Teams: p.Approvals.Teams}
+	var why []string
+	for _, r := range reasons {
+		if r.Policy == step.Policy || r.Policy == "" && r.Tier == step.Tier {
+			why = append(why, r.Text)
+		}
+	}
+	w.Reason = strings.Join(why, "; ")
+	return w
+}
+
+// unavailable names the executors that policies may ask for and that this gateway has not.
+func (g *Gateway) unavailable() []string {
+	var out []string
+	for _, name := range []string{"inline", "github", "e2b", "ntm"} {
+		if g.places[name] == nil {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// checkPlace asks the chosen executor whether it can run the job; one that cannot blocks the step, unless the policy names
+// another that can.
+func (g *Gateway) checkPlace(ctx context.Context, c coord.RoutingChangeset, step route.Step, p route.Policy) route.Step {
+	if step.Blocked != "" || step.Executor == "" || step.Executor == "human" {
+		return step
+	}
+	job := executors.Job{
+		Changeset: c.ID, Project: c.Project, Repository: c.Repository, CloneURL: c.CloneURL, HeadSHA: c.HeadSHA, BaseSHA: c.BaseSHA,
+		Ref: c.Ref, PullNumber: c.PRNumber, Fork: c.Fork, Policy: p,
+	}
+	var why []string
+	first := max(slices.Index(p.Executors, step.Executor), 0)
+	names := append([]string{step.Executor}, p.Executors[min(first+1, len(p.Executors)):]...)
+	for _, name := range names {
+		place := g.places[name]
+		if place == nil || name == "ntm" && (c.Fork || name != step.Executor) { // whom ntm may run for is routing's matter
+			continue
+		}
+		err := place.Available(ctx, job)
+		if err == nil {
+			step.Executor = name
+			return step
+		}
+		why = append(why, name+": "+err.Error())
+	}
+	step.Executor, step.Blocked = "", cmp.Or(strings.Join(why, "; "), "no executor of its policy is there")
+	return step
+}
+
+func refOf(c coord.RoutingChangeset) ChangeRef {
+	return ChangeRef{
+		Project: c.Project, Repository: c.Repository, CloneURL: c.CloneURL, PullNumber: c.PRNumber, Branch: c.Branch,
+		BaseRef: c.BaseRef, BaseSHA: c.BaseSHA, HeadSHA: c.HeadSHA, HeadRef: c.Ref, Fork: c.Fork,
+	}
+}
+
+// changedFiles asks the forge, then git. What an agent claims is added, and taken alone only where git cannot give the
+// commit at all: then the list counts as truncated, so that every tier is asked.
+func (g *Gateway) changedFiles(ctx context.Context, c coord.RoutingChangeset) (files []route.File, truncated bool, provenance string, err error) {
+	var forgeErr error = ErrElsewhere
+	if g.cfg.Forge != nil {
+		files, truncated, forgeErr = g.cfg.Forge.ChangedFiles(ctx, refOf(c))
+	}
+	if forgeErr == nil && !truncated {
+		return withClaims(files, c.ClaimedFiles), false, "api", nil
+	}
+	fromGit, gitErr := g.filesFromGit(ctx, c)
+	switch {
+	case gitErr == nil:
+		return withClaims(fromGit, c.ClaimedFiles), false, "git", nil
+	case forgeErr == nil: // truncated, and git cannot tell either
+		return withClaims(files, c.ClaimedFiles), true, "api", nil
+	case c.Source == "agent" && c.RouteAttempts >= unfetchedTries:
+		return withClaims(nil, c.ClaimedFiles), true, "agent_claimed", nil
+	case errors.Is(forgeErr, ErrElsewhere):
+		return nil, false, "", gitErr
+	}
+	return nil, false, "", errors.Join(forgeErr, gitErr)
+}
+
+func (g *Gateway) filesFromGit(ctx context.Context, c coord.RoutingChangeset) ([]route.File, error) {
+	if g.cfg.Source == nil {
+		return nil, errors.New("there is no access to the repository: neither its forge nor git is configured")
+	}
+	if c.CloneURL == "" {
+		return nil, errors.New("where git could fetch the repository is unknown")
+	}
+	if err := g.cfg.Source.Fetch(ctx, c.CloneURL, c.HeadSHA, c.Ref); err != nil {
+		return nil, err
+	}
+	base := cmp.Or(c.BaseSHA, c.BaseHead)
+	if strings.Trim(base, "0") == "" || base == c.HeadSHA {
+		base = "" // every file counts as changed
+	}
+	if base != "" {
+		if err := g.cfg.Source.Fetch(ctx, c.CloneURL, base, ""); err != nil {
+			base = "" // a base that is gone: everything counts as changed, which asks for more, never for less
+		}
+	}
+	return g.cfg.Source.ChangedFiles(ctx, c.CloneURL, base, c.HeadSHA)
+}
+
+// withClaims adds paths that an agent says it changed.
+func withClaims(files []route.File, claims []string) []route.File {
+	for _, path := range claims {
+		path = strings.TrimPrefix(strings.TrimSpace(path), "./")
+		if path != "" && !slices.ContainsFunc(files, func(f route.File) bool { return f.Path == path }) {
+			files = append(files, route.File{Path: path, Status: "modified"})
+		}
+	}
+	return files
+}
+
+// lockViolations are changed paths that somebody else holds locked now.
+func (g *Gateway) lockViolations(ctx context.Context, c coord.RoutingChangeset, files []route.File) ([]route.LockViolation, error) {
+	var out []route.LockViolation
+	paths := make([]string, 0, len(files))
+	for _, f := range files {
+		if len(f.Path) <= 1024 {
+			paths = append(paths, f.Path)
+		}
+	}
+	who := ident.Caller{ProjectID: c.ProjectID, Project: c.Project, Repository: c.Repository, By: "gateway"}
+	for batch := range slices.Chunk(paths, 200) {
+		held, err := g.store.CheckLocks(ctx, who, client.CheckLocks{FilePaths: batch, Branch: c.Branch})
+		if err != nil {
+			if fault.Is(err, client.CodeInvalid) || fault.Is(err, client.CodeNotFound) {
+				continue // a path that cannot be locked is not locked; a repository nobody locked in has no locks
+			}
+			return nil, err
+		}
+		for _, l := range held.Locks {
+			if l.LockedBy != c.AgentID && len(out) < 100 && l.Mode != "shared" {
+				out = append(out, route.LockViolation{Path: l.FilePath, Holder: l.LockedBy, Reason: l.Reason})
+			}
+		}
+		if len(out) >= 100 {
+			break
+		}
+	}
+	return out, nil
+}
+
+// trust is the level of who made the change: of an agent whose key submitted it, else by what the forge lets the actor do.
+func (g *Gateway) trust(ctx context.Context, c coord.RoutingChangeset) (int, error) {
+	permission := ""
+	if g.cfg.Forge != nil && c.Actor != "" && !c.AgentVerified {
+		p, err := g.cfg.Forge.Permission(ctx, c.Repository, c.Actor)
+		if err != nil && !errors.Is(err, ErrElsewhere) && !errors.Is(err, ErrGone) {
+			return 0, fmt.Errorf("%w: what %s may do: %w", errOutside, c.Actor, err)
+		}
+		permission = p
+	}
+	return g.store.AuthorTrust(ctx, c.ProjectID, c.Repository, c.AgentID, c.AgentVerified, permission)
+}
