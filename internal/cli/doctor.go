@@ -1,9 +1,13 @@
 package cli
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -12,6 +16,7 @@ import (
 	"github.com/agent-coordinator/agent-coordinator/internal/config"
 	"github.com/agent-coordinator/agent-coordinator/internal/embedpg"
 	"github.com/agent-coordinator/agent-coordinator/internal/fault"
+	"github.com/agent-coordinator/agent-coordinator/internal/guard"
 	"github.com/agent-coordinator/agent-coordinator/internal/install"
 	"github.com/agent-coordinator/agent-coordinator/internal/local"
 	"github.com/agent-coordinator/agent-coordinator/internal/migrate"
@@ -62,6 +67,9 @@ func (a *app) doctor(ctx context.Context) error {
 	checks = append(checks, checkSchema(ctx, cfg, home), a.checkAPI(ctx), a.checkKey(ctx), checkMCP(ctx), checkRunner(running))
 	for _, h := range install.Hosts() {
 		checks = append(checks, a.checkHost(h))
+		if c, ok := a.checkHook(ctx, h); ok {
+			checks = append(checks, c)
+		}
 	}
 	failed := 0
 	for _, c := range checks {
@@ -198,6 +206,50 @@ func checkMCP(ctx context.Context) check {
 	}
 	c.Verdict, c.Found = good, fmt.Sprintf("%s lists %d tools after %.1f s", path, len(tools), time.Since(began).Seconds())
 	return c
+}
+
+// checkHook fires a host's hook as the host does and looks whether it reached the coordinator; false: the host has no
+// hook of ours and is not registered either.
+func (a *app) checkHook(ctx context.Context, name string) (check, bool) {
+	c := check{Name: install.Title(name) + " hook"}
+	r, err := a.installRequest(name, installFlags{})
+	if err != nil || !install.HasHooks(name) {
+		return c, false
+	}
+	command, file, err := install.HookCommand(r)
+	if err != nil {
+		c.Verdict, c.Found, c.Fix = bad, err.Error(), "correct the file by hand"
+		return c, true
+	}
+	if command == "" {
+		found, err := install.Look(r)
+		c.Verdict, c.Found, c.Fix = warn, "edits are not checked: no hook is registered", "coordctl install "+name
+		return c, err == nil && found.Registered
+	}
+	ctx, cancel := context.WithTimeout(ctx, 2*hookTime)
+	defer cancel()
+	began := time.Now()
+	cmd := exec.CommandContext(ctx, "sh", "-c", command)
+	cmd.Stdin = strings.NewReader(`{"session_id":"doctor","cwd":"/","hook_event_name":"` + guard.ProbeName + `"}`)
+	out, err := cmd.CombinedOutput()
+	took := time.Since(began).Round(time.Millisecond)
+	var answer struct {
+		Claude string `json:"systemMessage"`
+		Cursor string `json:"user_message"`
+	}
+	said := ""
+	if json.Unmarshal(out, &answer) == nil {
+		said = answer.Claude + answer.Cursor
+	}
+	switch {
+	case err != nil || said == "":
+		c.Verdict, c.Found, c.Fix = bad, fmt.Sprintf("%s (in %s) did not answer: %v %s", command, file, err, bytes.TrimSpace(out)), "coordctl install "+name
+	case !strings.Contains(said, "the hook reaches"):
+		c.Verdict, c.Found, c.Fix = bad, said, "coordctl up, or set COORDINATION_API_URL and COORDINATION_API_KEY where the host runs"
+	default:
+		c.Verdict, c.Found = good, fmt.Sprintf("answered in %s: %s", took, said)
+	}
+	return c, true
 }
 
 func (a *app) checkHost(name string) check {

@@ -25,7 +25,7 @@ const (
 )
 
 func (a *app) hookCommand() *cobra.Command {
-	var fail string
+	var fail, home string
 	var names []string
 	for _, h := range guard.Hosts() {
 		names = append(names, string(h))
@@ -52,10 +52,16 @@ refuses it.`,
 			if mode != guard.FailOpen && mode != guard.FailClosed {
 				return usagef("--fail is open or closed, not %q", fail)
 			}
+			if home != "" {
+				if err := os.Setenv("COORD_HOME", home); err != nil {
+					return usagef("--home: %w", err)
+				}
+			}
 			return a.hook(cmd.Context(), guard.Host(args[0]), mode)
 		},
 	}
 	cmd.Flags().StringVar(&fail, "fail", string(guard.FailOpen), "what to do when the coordinator cannot be asked: open or closed")
+	cmd.Flags().StringVar(&home, "home", "", "folder of state of the installation to ask (env COORD_HOME)")
 	return cmd
 }
 

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"strings"
@@ -10,10 +11,14 @@ import (
 	"github.com/agent-coordinator/agent-coordinator/internal/install"
 )
 
-type installFlags struct{ user, project, dry bool }
+type installFlags struct {
+	user, project, dry, noHooks bool
+	fail                        string
+}
 
 func (a *app) installCommand() *cobra.Command {
-	cmd := a.hostCommand("install", "Register the MCP server with a coding host", func(cmd *cobra.Command, r install.Request) error {
+	var f installFlags
+	cmd := a.hostCommand("install", "Register the MCP server and the hooks with a coding host", &f, func(cmd *cobra.Command, r install.Request) error {
 		res, err := install.Install(cmd.Context(), r)
 		if err != nil {
 			if res.Diff != "" && !a.asJSON {
@@ -27,14 +32,23 @@ func (a *app) installCommand() *cobra.Command {
 		a.printInstall(res, "install")
 		return nil
 	})
-	cmd.Long = `Registers mcp-server with a coding host: for every project of yours (--user, the default) or for this folder
-(--project). The server is started first and must list its tools; other entries stay as they are; the file as it was
-is kept beside it; no secret is written. uninstall takes it back. Fails when nothing was registered.`
+	cmd.Long = `Registers mcp-server with a coding host, and coordctl as its hook where the host has hooks: for every project of yours
+(--user, the default) or for this folder (--project). The server is started first and must list its tools; other entries
+stay as they are; files as they were are kept beside; no secret is written. uninstall takes it back. Fails when nothing
+was registered.
+
+The hook takes locks before edits and refuses edits of what others hold. --fail says what it does when the coordinator
+cannot be asked: open (go on, and say that nothing was checked) or closed (refuse).`
+	cmd.Example = `  coordctl install claude-code
+  coordctl install codex --project --dry-run
+  coordctl install cursor --fail closed`
+	cmd.Flags().BoolVar(&f.noHooks, "no-hooks", false, "register the MCP server only; hooks of ours that are there are taken out")
+	cmd.Flags().StringVar(&f.fail, "fail", "open", "what hooks do when the coordinator cannot be asked: open or closed")
 	return cmd
 }
 
 func (a *app) uninstallCommand() *cobra.Command {
-	return a.hostCommand("uninstall", "Take the MCP server out of a coding host", func(cmd *cobra.Command, r install.Request) error {
+	return a.hostCommand("uninstall", "Take the MCP server and the hooks out of a coding host", &installFlags{}, func(cmd *cobra.Command, r install.Request) error {
 		res, err := install.Uninstall(cmd.Context(), r)
 		if err != nil {
 			return err
@@ -47,8 +61,7 @@ func (a *app) uninstallCommand() *cobra.Command {
 	})
 }
 
-func (a *app) hostCommand(verb, short string, do func(*cobra.Command, install.Request) error) *cobra.Command {
-	var f installFlags
+func (a *app) hostCommand(verb, short string, f *installFlags, do func(*cobra.Command, install.Request) error) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: verb + " " + strings.Join(install.Hosts(), "|"), Short: short, ValidArgs: install.Hosts(),
 		Args: func(_ *cobra.Command, args []string) error {
@@ -61,7 +74,7 @@ func (a *app) hostCommand(verb, short string, do func(*cobra.Command, install.Re
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			r, err := a.installRequest(args[0], f)
+			r, err := a.installRequest(args[0], *f)
 			if err != nil {
 				return err
 			}
@@ -80,6 +93,12 @@ func (a *app) installRequest(host string, f installFlags) (install.Request, erro
 	if f.project {
 		r.Scope = install.Project
 	}
+	if r.Fail = cmp.Or(f.fail, "open"); r.Fail != "open" && r.Fail != "closed" {
+		return r, usagef("--fail is open or closed, not %q", f.fail)
+	}
+	if !f.noHooks {
+		r.Coordctl = beside("coordctl")
+	}
 	var err error
 	if r.Home, err = os.UserHomeDir(); err != nil {
 		return r, fmt.Errorf("your home folder: %w", err)
@@ -92,6 +111,7 @@ func (a *app) installRequest(host string, f installFlags) (install.Request, erro
 
 func (a *app) printInstall(res install.Result, verb string) {
 	title := install.Title(res.Host)
+	defer a.printHooks(res)
 	switch {
 	case !res.Changed && verb == "install":
 		fmt.Fprintf(a.Out, "%s has it already: %s\n", title, res.File)
@@ -111,5 +131,25 @@ func (a *app) printInstall(res install.Result, verb string) {
 	}
 	for _, n := range res.Next {
 		fmt.Fprintf(a.Out, "next: %s\n", n)
+	}
+}
+
+func (a *app) printHooks(res install.Result) {
+	h := res.Hooks
+	switch {
+	case h == nil:
+		fmt.Fprintf(a.Out, "%s has no hooks that coordctl could use: locks there hold for agents that ask for them\n", install.Title(res.Host))
+		return
+	case res.DryRun && h.Changed:
+		fmt.Fprintf(a.Out, "would change %s:\n%s", h.File, h.Diff)
+		return
+	case h.Changed:
+		fmt.Fprintf(a.Out, "changed %s:\n%s", h.File, h.Diff)
+		if h.Backup != "" {
+			fmt.Fprintf(a.Out, "as it was: %s\n", h.Backup)
+		}
+	}
+	if h.Events > 0 {
+		fmt.Fprintf(a.Out, "hooks: %d events run coordctl; coordctl doctor fires them\n", h.Events)
 	}
 }

@@ -33,8 +33,12 @@ const (
 	AfterTool    Event = "after_tool"
 	Stop         Event = "stop" // the agent finished its turn
 	SessionEnd   Event = "session_end"
+	Probe        Event = "probe" // doctor asks whether the hook works
 	Other        Event = "other"
 )
+
+// ProbeName is the hook_event_name that doctor sends.
+const ProbeName = "AgentCoordinatorProbe"
 
 // Call is one call of a hook.
 type Call struct {
@@ -67,7 +71,7 @@ type hookInput struct {
 
 var events = map[string]Event{
 	"SessionStart": SessionStart, "UserPromptSubmit": Prompt, "PreToolUse": BeforeTool, "PostToolUse": AfterTool, "PostToolUseFailure": AfterTool,
-	"Stop": Stop, "SessionEnd": SessionEnd,
+	"Stop": Stop, "SessionEnd": SessionEnd, ProbeName: Probe,
 	// Cursor
 	"sessionStart": SessionStart, "beforeSubmitPrompt": Prompt, "preToolUse": BeforeTool, "beforeShellExecution": BeforeTool, "postToolUse": AfterTool,
 	"afterShellExecution": AfterTool, "afterFileEdit": AfterTool, "stop": Stop, "sessionEnd": SessionEnd,

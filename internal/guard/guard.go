@@ -66,6 +66,8 @@ func (g *Guard) Handle(ctx context.Context, c Call) Decision {
 		err = g.release(ctx, c)
 	case SessionEnd:
 		err = g.end(ctx, c)
+	case Probe:
+		d, err = g.probe(ctx)
 	}
 	if err != nil {
 		return g.failed(c, d, err)
@@ -86,6 +88,19 @@ func (g *Guard) failed(c Call, d Decision, err error) Decision {
 	d.Person = "Agent Coordinator: " + why + "; this edit was NOT checked against the locks of others (the guard fails open). `coordctl doctor` says more."
 	d.Context = append(d.Context, d.Person)
 	return d
+}
+
+// probe asks the coordinator who we are.
+func (g *Guard) probe(ctx context.Context) (Decision, error) {
+	api, err := g.Dial(Who{})
+	if err != nil {
+		return Decision{}, err
+	}
+	defer api.Close()
+	if _, err := api.Whoami(ctx, client.None{}); err != nil {
+		return Decision{}, err
+	}
+	return Decision{Person: fmt.Sprintf("the hook reaches %s and fails %s", g.Server, g.Fail)}, nil
 }
 
 func short(err error) string {

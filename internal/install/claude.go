@@ -12,7 +12,11 @@ import (
 )
 
 var claudeCode = host{
-	title: "Claude Code", file: claudeFile, edit: claudeEdit, command: claudeCommand, native: claudeNative, verify: claudeVerify, next: claudeNext,
+	title: "Claude Code", file: claudeFile, command: serversCommand, native: claudeNative, verify: claudeVerify, next: claudeNext,
+	edit: func(r Request, before []byte, add bool) (change, error) {
+		return serversEdit(claudeEntry(r), before, add)
+	},
+	hooks: &hookFile{file: claudeSettings, groups: func(r Request) []hookGroup { return matcherGroups("claude-code", claudeTools, r) }},
 }
 
 func claudeFile(r Request) string {
@@ -23,6 +27,19 @@ func claudeFile(r Request) string {
 		return filepath.Join(dir, ".claude.json")
 	}
 	return filepath.Join(r.Home, ".claude.json")
+}
+
+// claudeTools are the tools that write; what other tools do in the working tree shows with the next of these.
+const claudeTools = "Edit|Write|MultiEdit|NotebookEdit|Bash"
+
+func claudeSettings(r Request) string {
+	if r.Scope == Project {
+		return filepath.Join(r.Dir, ".claude", "settings.json")
+	}
+	if dir := r.Getenv("CLAUDE_CONFIG_DIR"); dir != "" {
+		return filepath.Join(dir, "settings.json")
+	}
+	return filepath.Join(r.Home, ".claude", "settings.json")
 }
 
 // claudeServer is one value of mcpServers.
@@ -36,99 +53,8 @@ type claudeServer struct {
 // claudeEntry is ours. Variables that may hold secrets are references, with an empty default: Claude Code leaves a
 // reference to an unset variable as it is.
 func claudeEntry(r Request) claudeServer {
-	env := map[string]string{"AGENT_TYPE": "claude_code"}
-	for _, name := range set(r, passedPlain) {
-		env[name] = r.Getenv(name)
-	}
-	for _, name := range set(r, passedSecret) {
-		env[name] = "${" + name + ":-}"
-	}
+	env := environment(r, "claude_code", func(name string) string { return "${" + name + ":-}" })
 	return claudeServer{Type: "stdio", Command: r.Command, Args: []string{}, Env: env}
-}
-
-const claudeServers = "mcpServers"
-
-func claudeEdit(r Request, before []byte, add bool) (change, error) {
-	same := change{after: before}
-	text := string(before)
-	if strings.TrimSpace(text) == "" {
-		if !add {
-			return same, nil
-		}
-		text = "{}\n"
-	}
-	top, err := wholeObject(text)
-	if err != nil {
-		return same, err
-	}
-	indent := indentOf(text)
-	_, at := top.get(claudeServers)
-	if at < 0 {
-		if !add {
-			return same, nil
-		}
-		after, added := top.set(claudeServers, map[string]any{ServerName: claudeEntry(r)}, indent, 1)
-		return change{after: []byte(after), added: added}, nil
-	}
-	servers, err := parseObject(text, top.members[at].value.from)
-	if err != nil {
-		return same, fmt.Errorf("%s: %w", claudeServers, err)
-	}
-	have, ours := servers.get(ServerName)
-	switch {
-	case ours >= 0 && !oursJSON([]byte(have)):
-		return same, fmt.Errorf("%s.%s: %w; remove or rename it first", claudeServers, ServerName, ErrNotOurs)
-	case add:
-		entry, err := json.Marshal(claudeEntry(r))
-		if err != nil {
-			return same, fmt.Errorf("write JSON: %w", err)
-		}
-		if ours >= 0 && sameJSON([]byte(have), entry) {
-			return same, nil
-		}
-		after, added := servers.set(ServerName, claudeEntry(r), indent, 2)
-		return change{after: []byte(after), removed: have, added: added}, nil
-	case ours < 0:
-		return same, nil
-	}
-	return claudeRemove(top, at, servers, ours), nil
-}
-
-// claudeRemove takes our entry out, and what would be left empty.
-func claudeRemove(top object, at int, servers object, ours int) change {
-	if len(servers.members) > 1 {
-		after, removed := servers.remove(ours)
-		return change{after: []byte(after), removed: removed}
-	}
-	after, removed := top.remove(at)
-	if len(top.members) == 1 {
-		return change{removed: removed} // the file held nothing but us
-	}
-	return change{after: []byte(after), removed: removed}
-}
-
-// oursJSON recognises an entry by the program it starts.
-func oursJSON(entry []byte) bool {
-	var e struct{ Command string }
-	return json.Unmarshal(entry, &e) == nil && isServer(e.Command)
-}
-
-func isServer(command string) bool {
-	name := strings.TrimSuffix(filepath.Base(command), ".exe")
-	return name == "mcp-server"
-}
-
-func claudeCommand(content []byte) (string, error) {
-	if len(bytes.TrimSpace(content)) == 0 {
-		return "", nil
-	}
-	var f struct {
-		Servers map[string]struct{ Command string } `json:"mcpServers"`
-	}
-	if err := json.Unmarshal(content, &f); err != nil {
-		return "", fmt.Errorf("it is not JSON: %w", err)
-	}
-	return f.Servers[ServerName].Command, nil
 }
 
 // claudeNative asks Claude Code to change its own user configuration, which running sessions write to as well. A

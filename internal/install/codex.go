@@ -18,7 +18,8 @@ import (
 var codex = host{
 	title: "Codex", file: codexFile, edit: codexEdit, command: codexCommand, verify: codexVerify, next: codexNext,
 	// codex mcp add knows neither env_vars nor timeouts, so the file is edited.
-	native: func(Request, bool) [][]string { return nil },
+	native: noNative,
+	hooks:  &hookFile{file: codexHooks, groups: func(r Request) []hookGroup { return matcherGroups("codex", "", r) }},
 }
 
 const (
@@ -35,6 +36,8 @@ func codexFile(r Request) string {
 	}
 	return filepath.Join(r.Home, ".codex", "config.toml")
 }
+
+func codexHooks(r Request) string { return filepath.Join(filepath.Dir(codexFile(r)), "hooks.json") }
 
 // codexBlock is our table. Codex scrubs the environment of its servers: what may hold a secret is named in env_vars
 // and passed on from the shell. A call may wait 55 s for a lock, hence the timeout.

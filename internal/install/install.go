@@ -39,10 +39,13 @@ type Request struct {
 	Host    string
 	Scope   Scope
 	Command string // absolute path of mcp-server
-	Dir     string // the project's folder
-	Home    string // the user's home folder
-	Getenv  func(string) string
-	DryRun  bool
+	// Coordctl is the absolute path of coordctl, which hooks run; empty: no hooks are asked for.
+	Coordctl string
+	Fail     string // open or closed: what hooks do when the coordinator cannot be asked
+	Dir      string // the project's folder
+	Home     string // the user's home folder
+	Getenv   func(string) string
+	DryRun   bool
 }
 
 // Result says what was done.
@@ -56,9 +59,19 @@ type Result struct {
 	Diff       string   `json:"diff"`
 	Backup     string   `json:"backup,omitempty"`
 	Registered bool     `json:"registered"` // after this call
-	Tools      int      `json:"tools"`      // that the server listed
-	Verified   string   `json:"verified"`   // how it was made sure
+	Hooks      *Hooks   `json:"hooks,omitempty"`
+	Tools      int      `json:"tools"`    // that the server listed
+	Verified   string   `json:"verified"` // how it was made sure
 	Next       []string `json:"next"`
+}
+
+// Hooks says what was done with the host's hooks.
+type Hooks struct {
+	File    string `json:"file"`
+	Changed bool   `json:"changed"`
+	Diff    string `json:"diff"`
+	Backup  string `json:"backup,omitempty"`
+	Events  int    `json:"events"` // that run our hook after this call
 }
 
 // change is an edit of a host's file: the content after it, nil when the file should go, and the pieces of ours that
@@ -91,12 +104,13 @@ type host struct {
 	native  func(Request, bool) [][]string       // the host's own commands, when it is to be asked
 	verify  func(ctx context.Context, r Request) (string, error)
 	next    func(Request) []string
+	hooks   *hookFile // nil: the host has none, or none that could be relied on
 }
 
-var hosts = map[string]host{"claude-code": claudeCode, "codex": codex}
+var hosts = map[string]host{"claude-code": claudeCode, "codex": codex, "cursor": cursor, "gemini": gemini}
 
 // Hosts lists the names that Install knows.
-func Hosts() []string { return []string{"claude-code", "codex"} }
+func Hosts() []string { return []string{"claude-code", "codex", "cursor", "gemini"} }
 
 // Title is the host's name for people.
 func Title(name string) string { return hosts[name].title }
@@ -120,7 +134,10 @@ func Install(ctx context.Context, r Request) (Result, error) {
 		return res, fmt.Errorf("%w: %w", ErrNoServer, err)
 	}
 	res.Tools = len(tools)
-	if err := apply(ctx, h, r, true, &res); err != nil || r.DryRun {
+	if err := apply(ctx, h, r, true, &res); err != nil {
+		return res, err
+	}
+	if err := applyHooks(h, r, r.Coordctl != "", &res); err != nil || r.DryRun {
 		return res, err
 	}
 	if res.Registered, err = registered(h, r); err != nil {
@@ -143,6 +160,9 @@ func Uninstall(ctx context.Context, r Request) (Result, error) {
 	}
 	res := Result{Host: r.Host, Scope: r.Scope, File: h.file(r), DryRun: r.DryRun}
 	if err := apply(ctx, h, r, false, &res); err != nil {
+		return res, err
+	}
+	if err := applyHooks(h, r, false, &res); err != nil {
 		return res, err
 	}
 	res.Registered, err = registered(h, r)
@@ -202,6 +222,38 @@ func apply(ctx context.Context, h host, r Request, add bool, res *Result) error 
 		}
 	}
 	return nil
+}
+
+// applyHooks puts our hooks into the host's file, or takes them out.
+func applyHooks(h host, r Request, add bool, res *Result) error {
+	if h.hooks == nil {
+		return nil
+	}
+	hooks := &Hooks{File: h.hooks.file(r)}
+	res.Hooks = hooks
+	before, err := readFile(hooks.File)
+	if err != nil {
+		return err
+	}
+	c, err := h.hooks.edit(r, before, add)
+	if err != nil {
+		return fmt.Errorf("%s: %w", hooks.File, err)
+	}
+	hooks.Diff = c.diff()
+	hooks.Changed = hooks.Diff != ""
+	if hooks.Changed && !r.DryRun {
+		if c.after != nil {
+			if hooks.Backup, err = backup(hooks.File, before); err != nil {
+				return err
+			}
+		}
+		if err := replaceFile(hooks.File, c.after); err != nil {
+			return err
+		}
+		before = c.after
+	}
+	hooks.Events, err = h.hooks.present(before)
+	return err
 }
 
 func runIn(ctx context.Context, dir string, words []string) error {
@@ -304,6 +356,32 @@ func replaceFile(path string, content []byte) error {
 func set(r Request, names []string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(n string) bool { return r.Getenv(n) == "" })
 }
+
+// HookCommand is the command of ours that a host's hooks run, the user's file first; empty: there is none.
+func HookCommand(r Request) (command, file string, err error) {
+	h, err := lookup(r)
+	if err != nil || h.hooks == nil {
+		return "", "", err
+	}
+	for _, scope := range []Scope{User, Project} {
+		r.Scope = scope
+		file = h.hooks.file(r)
+		raw, err := readFile(file)
+		if err != nil {
+			return "", file, err
+		}
+		if command, err = h.hooks.command(raw); err != nil {
+			return "", file, fmt.Errorf("%s: %w", file, err)
+		}
+		if command != "" {
+			return command, file, nil
+		}
+	}
+	return "", "", nil
+}
+
+// HasHooks reports whether the host has hooks that coordctl can use.
+func HasHooks(name string) bool { return hosts[name].hooks != nil }
 
 // State is what a host's configuration says about us.
 type State struct {

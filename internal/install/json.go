@@ -81,12 +81,7 @@ func (o object) get(key string) (value string, index int) {
 // set returns the text with the member, whose value is written at depth levels of indent.
 func (o object) set(key string, value any, indent string, depth int) (text, added string) {
 	margin := strings.Repeat(indent, depth)
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent(margin, indent)
-	_ = enc.Encode(value) // strings, lists and objects of ours
-	body := strings.TrimSpace(b.String())
+	body := indented(value, margin, indent)
 	if _, i := o.get(key); i >= 0 {
 		at := o.members[i].value
 		return o.text[:at.from] + body + o.text[at.to:], margin + `"` + key + `": ` + body
