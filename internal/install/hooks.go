@@ -64,8 +64,11 @@ func shellWord(path string) string {
 func matcherGroups(host, tools string, r Request) []hookGroup {
 	run := []hookCommand{{Type: "command", Command: r.hookLine(host), Timeout: hookSeconds}}
 	out := []hookGroup{
-		{"SessionStart", matcherGroup{Hooks: run}}, {"UserPromptSubmit", matcherGroup{Hooks: run}},
-		{"PreToolUse", matcherGroup{Matcher: tools, Hooks: run}}, {"PostToolUse", matcherGroup{Matcher: tools, Hooks: run}}, {"Stop", matcherGroup{Hooks: run}},
+		{"SessionStart", matcherGroup{Hooks: run}},
+		{"UserPromptSubmit", matcherGroup{Hooks: run}},
+		{"PreToolUse", matcherGroup{Matcher: tools, Hooks: run}},
+		{"PostToolUse", matcherGroup{Matcher: tools, Hooks: run}},
+		{"Stop", matcherGroup{Hooks: run}},
 	}
 	if host == "claude-code" { // the others have no such event
 		out = append(out, hookGroup{"SessionEnd", matcherGroup{Hooks: run}})
