@@ -8,6 +8,7 @@ type RegisterRunner struct {
 	Executor            map[string]any `json:"executor,omitempty" doc:"type, command and config of its executor"`
 	Tags                []string       `json:"tags,omitempty" maxItems:"100" minLength:"1" maxLength:"100"`
 	RequireMatchingTags bool           `json:"require_matching_tags,omitempty" doc:"take only runs that demand one of its tags"`
+	Capacity            int            `json:"capacity,omitempty" minimum:"1" maximum:"10000" doc:"most runs it takes at once; left out: as many as come"`
 	InstanceID          string         `json:"instance_id,omitempty" maxLength:"200" doc:"kept over restarts of one installation: after a crash it may register again at once"`
 	RunIDs              *[]string      `json:"run_ids,omitempty" doc:"runs it still executes; others that it had have failed"`
 }
@@ -36,6 +37,7 @@ type Runner struct {
 	Executor              map[string]any `json:"executor"`
 	Tags                  []string       `json:"tags"`
 	RequireMatchingTags   bool           `json:"require_matching_tags"`
+	Capacity              *int           `json:"capacity" doc:"most runs it takes at once; null: it does not say"`
 	Status                string         `json:"status" enum:"online,stale"`
 	SecondsSinceHeartbeat float64        `json:"seconds_since_heartbeat"`
 }

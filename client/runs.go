@@ -63,6 +63,8 @@ type Run struct {
 	Attempt         int         `json:"attempt" doc:"how often it was claimed"`
 	MaxAttempts     int         `json:"max_attempts"`
 	Deadline        *string     `json:"deadline"`
+	Project         string      `json:"project"`
+	TaskID          *string     `json:"task_id" doc:"the task of the work queue that it executes"`
 }
 
 // RunRef names a run.
@@ -109,7 +111,7 @@ type RunnerFit struct {
 type RunWhy struct {
 	RunID       string      `json:"run_id"`
 	Status      string      `json:"status"`
-	Reason      string      `json:"reason" doc:"session_busy, delayed, queued, no_runner, no_match, or the status"`
+	Reason      string      `json:"reason" doc:"session_busy, delayed, queued, at_capacity, no_runner, no_match, or the status"`
 	Why         string      `json:"why" doc:"the same as a sentence"`
 	Demands     *RunDemands `json:"demands"`
 	Ahead       int         `json:"ahead" doc:"runs with the same demands that are served before it"`

@@ -9,7 +9,8 @@ type AgentRequirements struct {
 	MinTrustLevel   int    `json:"min_trust_level,omitempty" minimum:"0" maximum:"4" doc:"least trust of the agent"`
 	Hostname        string `json:"hostname,omitempty" maxLength:"255" doc:"exact host"`
 	ProjectDir      string `json:"project_dir,omitempty" maxLength:"1000" doc:"exact directory"`
-	ExecutorProfile string `json:"executor_profile,omitempty" maxLength:"200" doc:"exact profile"`
+	ExecutorProfile string `json:"executor_profile,omitempty" maxLength:"200" doc:"exact profile: a runner executes the task as a run"`
+	AgentName       string `json:"agent_name,omitempty" maxLength:"60" doc:"blueprint of that run"`
 }
 
 // TaskSpec describes a task to submit.

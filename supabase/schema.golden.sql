@@ -564,6 +564,7 @@ public.runners
   executor jsonb not null default '{}'::jsonb
   tags text[] not null default '{}'::text[]
   require_matching_tags boolean not null default false
+  capacity integer
   instance_id text
   project_id bigint
   registered_at timestamp with time zone not null default coord.now()
@@ -588,6 +589,7 @@ public.runs
   priority smallint not null default 5
   attempt smallint not null default 0
   max_attempts smallint not null default 1
+  lapses smallint not null default 0
   class_id integer
   waits text
   run_at timestamp with time zone
@@ -598,6 +600,8 @@ public.runs
   timeout_at timestamp with time zone
   no_match_seconds integer not null default 300
   quiet boolean not null default false
+  task_id uuid
+  task_open boolean not null default false
   created_by text not null default 'unknown'::text
   created_at timestamp with time zone not null default coord.now()
   claimed_at timestamp with time zone
@@ -872,6 +876,7 @@ projects: projects_pkey PRIMARY KEY (id)
 repositories: repositories_pkey PRIMARY KEY (project_id, id)
 repositories: repositories_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE
 repositories: repositories_project_id_name_key UNIQUE (project_id, name)
+runners: runners_capacity_check CHECK (((capacity >= 1) AND (capacity <= 10000)))
 runners: runners_pkey PRIMARY KEY (runner_id)
 runs: runs_execution_mode_check CHECK ((execution_mode = ANY (ARRAY['sync'::text, 'async_poll'::text, 'async_callback'::text])))
 runs: runs_max_attempts_check CHECK (((max_attempts >= 1) AND (max_attempts <= 20)))
@@ -922,9 +927,11 @@ CREATE UNIQUE INDEX api_keys_pkey ON coord.api_keys USING btree (id)
 CREATE INDEX api_keys_project ON coord.api_keys USING btree (project_id)
 CREATE INDEX audit_log_at ON coord.audit_log USING btree (project_id, at)
 CREATE UNIQUE INDEX audit_log_pkey ON coord.audit_log USING btree (project_id, id)
+CREATE INDEX callbacks_child ON coord.callbacks USING btree (child_session_id)
 CREATE INDEX callbacks_open ON coord.callbacks USING btree (parent_session_id, id) WHERE (delivered_at IS NULL)
 CREATE UNIQUE INDEX callbacks_pkey ON coord.callbacks USING btree (id)
 CREATE UNIQUE INDEX callbacks_source_key ON coord.callbacks USING btree (source)
+CREATE INDEX demand_class_executors ON coord.demand_class USING btree (project_id, id) WHERE ((queue = 1) AND jsonb_exists(demands, 'executor_profile'::text))
 CREATE UNIQUE INDEX demand_class_pkey ON coord.demand_class USING btree (project_id, queue, id)
 CREATE UNIQUE INDEX demand_class_project_id_queue_digest_key ON coord.demand_class USING btree (project_id, queue, digest)
 CREATE UNIQUE INDEX demand_epoch_pkey ON coord.demand_epoch USING btree (project_id, queue)
@@ -979,6 +986,7 @@ CREATE UNIQUE INDEX work_dep_pkey ON coord.work_dep USING btree (project_id, on_
 CREATE UNIQUE INDEX agent_blueprints_pkey ON public.agent_blueprints USING btree (name)
 CREATE INDEX agent_sessions_lapse ON public.agent_sessions USING btree (project_id, heartbeat_at) WHERE ((status = 'active'::text) AND (heartbeat_at IS NOT NULL))
 CREATE INDEX agent_sessions_orchestrated ON public.agent_sessions USING btree (session_id) WHERE (status = 'active'::text)
+CREATE INDEX agent_sessions_over ON public.agent_sessions USING btree (ended_at) WHERE (status <> 'active'::text)
 CREATE UNIQUE INDEX agent_sessions_pkey ON public.agent_sessions USING btree (project_id, id)
 CREATE UNIQUE INDEX agent_sessions_project_id_agent_id_session_id_key ON public.agent_sessions USING btree (project_id, agent_id, session_id)
 CREATE UNIQUE INDEX agents_pkey ON public.agents USING btree (project_id, agent_id)
@@ -1006,6 +1014,7 @@ CREATE UNIQUE INDEX events_pkey ON public.events USING btree (project_id, id)
 CREATE INDEX events_session ON public.events USING btree (session_id, id)
 CREATE UNIQUE INDEX file_locks_pkey ON public.file_locks USING btree (project_id, space, base, key, branch, session_id)
 CREATE INDEX file_locks_session ON public.file_locks USING btree (session_id, project_id)
+CREATE INDEX handoff_documents_age ON public.handoff_documents USING btree (created_at)
 CREATE INDEX handoff_documents_agent ON public.handoff_documents USING btree (project_id, agent_name, id)
 CREATE UNIQUE INDEX handoff_documents_pkey ON public.handoff_documents USING btree (project_id, id)
 CREATE INDEX lock_violations_again ON public.lock_violations USING btree (project_id, session_ref, path, last_at DESC)
@@ -1027,6 +1036,7 @@ CREATE INDEX message_recipients_message ON public.message_recipients USING btree
 CREATE UNIQUE INDEX message_recipients_pkey ON public.message_recipients USING btree (project_id, agent_id, message_id)
 CREATE INDEX message_recipients_unread ON public.message_recipients USING btree (project_id, agent_id, message_id) WHERE (read_at IS NULL)
 CREATE INDEX message_recipients_waiting ON public.message_recipients USING btree (project_id, agent_id, message_id) WHERE ((delivered_at IS NULL) AND (read_at IS NULL))
+CREATE INDEX messages_age ON public.messages USING btree (created_at)
 CREATE UNIQUE INDEX messages_pkey ON public.messages USING btree (project_id, id)
 CREATE INDEX messages_sender ON public.messages USING btree (project_id, sender, id)
 CREATE INDEX messages_thread ON public.messages USING btree (project_id, thread, id)
@@ -1041,12 +1051,18 @@ CREATE INDEX runs_delayed ON public.runs USING btree (run_at) WHERE ((status = '
 CREATE INDEX runs_held ON public.runs USING btree (runner_id, id) WHERE (status = ANY (ARRAY['claimed'::text, 'running'::text, 'stopping'::text]))
 CREATE UNIQUE INDEX runs_pkey ON public.runs USING btree (project_id, id)
 CREATE UNIQUE INDEX runs_run_id_key ON public.runs USING btree (run_id)
+CREATE INDEX runs_runner ON public.runs USING btree (runner_id, id) WHERE (runner_id IS NOT NULL)
 CREATE INDEX runs_session ON public.runs USING btree (session_id, id)
+CREATE INDEX runs_status ON public.runs USING btree (project_id, status, id)
+CREATE INDEX runs_tasks ON public.runs USING btree (id) WHERE task_open
 CREATE INDEX runs_timeout ON public.runs USING btree (timeout_at) WHERE ((status = 'pending'::text) AND (timeout_at IS NOT NULL))
+CREATE INDEX sessions_agent ON public.sessions USING btree (project_id, agent_name, created_at DESC, id DESC) WHERE (agent_name IS NOT NULL)
 CREATE INDEX sessions_newest ON public.sessions USING btree (project_id, created_at DESC, id DESC)
-CREATE INDEX sessions_parent ON public.sessions USING btree (parent_session_id) WHERE (parent_session_id IS NOT NULL)
+CREATE INDEX sessions_over ON public.sessions USING btree (updated_at) WHERE (status = ANY (ARRAY['finished'::text, 'failed'::text, 'stopped'::text]))
+CREATE INDEX sessions_parent ON public.sessions USING btree (parent_session_id, created_at DESC, id DESC) WHERE (parent_session_id IS NOT NULL)
 CREATE UNIQUE INDEX sessions_pkey ON public.sessions USING btree (project_id, id)
 CREATE UNIQUE INDEX sessions_session_id_key ON public.sessions USING btree (session_id)
+CREATE INDEX sessions_status ON public.sessions USING btree (project_id, status, created_at DESC, id DESC)
 CREATE UNIQUE INDEX verification_policies_id_key ON public.verification_policies USING btree (id)
 CREATE UNIQUE INDEX verification_policies_pkey ON public.verification_policies USING btree (project_id, id)
 CREATE UNIQUE INDEX verification_policies_project_id_name_key ON public.verification_policies USING btree (project_id, name)
@@ -1070,6 +1086,7 @@ coord.add_attempt(p_r verification_results, p_infra integer, p_test integer, p_n
 coord.add_event(p_only bigint, p_session text, p_in jsonb) returns jsonb security definer
 coord.add_run(p_s sessions, p_by text, p_in jsonb, p_demands jsonb, p_no_match integer) returns runs
 coord.add_session(p_project bigint, p_by text, p_session text, p_status text, p_in jsonb) returns sessions
+coord.add_to(p_sums jsonb, p_project bigint, p_kind text, p_n integer DEFAULT 1) returns jsonb
 coord.agent_demands(p_name text, p_start boolean) returns jsonb
 coord.agent_wire(p_a agent_blueprints) returns jsonb
 coord.apply_gone(p_project bigint, p_in jsonb) returns jsonb security definer
@@ -1093,6 +1110,7 @@ coord.cancel_wait(p_project bigint, p_session bigint, p_ticket bigint) returns j
 coord.cancel_work(p_project bigint, p_session bigint, p_by text, p_agent text, p_privileged boolean, p_task uuid, p_reason text) returns jsonb security definer
 coord.canonical_demands(p_demands jsonb) returns jsonb
 coord.capability_wire(p_c capabilities, p_full boolean) returns jsonb
+coord.capacity_topics(p_runner text) returns text[]
 coord.cast_vote(p_c changesets, p_a approval_queue, p_voter text, p_role text, p_teams text[], p_source text, p_vote text, p_comment text, p_head text) returns jsonb
 coord.changeset_final(p_state text) returns boolean
 coord.changeset_news(p_c changesets) returns text[]
@@ -1114,6 +1132,7 @@ coord.close_changeset(p_c changesets, p_state text, p_why text, p_by uuid DEFAUL
 coord.close_session(p_project bigint, p_session bigint, p_status text, p_reason text) returns jsonb
 coord.complete_one(p_project bigint, p_s agent_sessions, p_task uuid, p_success boolean, p_result jsonb, p_error text, p_retryable boolean, p_token text, p_raise boolean, p_now timestamp with time zone) returns jsonb
 coord.complete_work(p_project bigint, p_session bigint, p_by text, p_items jsonb) returns jsonb security definer
+coord.conditions(p_alias text, p_filter jsonb, p_names text[]) returns text
 coord.count_skill_use(p_project bigint, p_skill uuid, p_success boolean) returns memory_procedural
 coord.create_key(p_project bigint, p_by text, p_name text, p_hash bytea, p_prefix text, p_scopes text[], p_for bigint, p_agent text, p_type text, p_person text, p_days integer) returns jsonb security definer
 coord.create_person(p_project bigint, p_by text, p_name text, p_roles text[]) returns jsonb security definer
@@ -1143,6 +1162,7 @@ coord.end_task(p_w work_queue, p_now timestamp with time zone, p_status text, p_
 coord.enqueue_run(p_r runs) returns text[]
 coord.ensure_project(p_name text) returns bigint security definer
 coord.event_wire(p_e events) returns jsonb
+coord.executor_classes() returns integer security definer
 coord.export_memory(p_project bigint, p_layer text, p_after bigint, p_archived boolean, p_limit integer) returns TABLE(id bigint, doc jsonb) security definer
 coord.fail(p_status integer, p_code text, p_what text, p_why text, p_next text, p_field text DEFAULT NULL::text) returns void
 coord.fail_run(p_r runs, p_error text) returns text[]
@@ -1262,6 +1282,7 @@ coord.not_yours(p_task uuid, p_w work_queue) returns jsonb
 coord.notice(p_project bigint, p_session bigint, p_kind text, p_text text, p_data jsonb DEFAULT NULL::jsonb) returns void
 coord.notify_out(p_project bigint, p_key text, p_payload jsonb) returns text[]
 coord.now() returns timestamp with time zone
+coord.old_sessions(p_before timestamp with time zone, p_limit integer) returns SETOF sessions
 coord.on_approval_wanted(p_c changesets) returns text[]
 coord.on_verdict(p_c changesets) returns text[]
 coord.once_begin(p_project bigint, p_agent text, p_operation text, p_key text, p_hash bytea) returns jsonb
@@ -1282,9 +1303,13 @@ coord.project_digest(p_project bigint, p_reader text, p_agent text, p_peek boole
 coord.project_json(p_id bigint) returns jsonb security definer
 coord.project_of_remote(p_remote text) returns bigint security definer
 coord.projects_with_memory(p_only bigint, p_limit integer) returns TABLE(id bigint, name text) security definer
+coord.purge_agent_sessions(p_before timestamp with time zone, p_limit integer) returns TABLE(project_id bigint, n integer)
 coord.purge_audit(p_project bigint, p_by text, p_days integer, p_limit integer DEFAULT 10000) returns bigint
 coord.purge_deliveries(p_days integer, p_limit integer) returns integer security definer
+coord.purge_handoffs(p_before timestamp with time zone, p_limit integer) returns TABLE(project_id bigint, n integer)
+coord.purge_messages(p_before timestamp with time zone, p_limit integer) returns TABLE(project_id bigint, n integer)
 coord.purge_outbox(p_days integer, p_limit integer) returns integer security definer
+coord.purge_sessions(p_before timestamp with time zone, p_limit integer) returns jsonb
 coord.put_agent(p_project bigint, p_by text, p_name text, p_in jsonb, p_create boolean) returns jsonb security definer
 coord.put_capability(p_project bigint, p_by text, p_name text, p_in jsonb, p_create boolean) returns jsonb security definer
 coord.put_memory_index(p_project bigint, p_id bigint, p_kind smallint, p_rev integer, p_at timestamp with time zone, p_group bigint, p_seq integer, p_new_group boolean, p_flags integer, p_skill integer, p_terms bigint[], p_sig bytea, p_words text[], p_title integer, p_body integer, p_version integer) returns void
@@ -1332,9 +1357,12 @@ coord.run_timeout(p_r verification_results) returns integer
 coord.run_wire(p_r runs) returns jsonb
 coord.runner_claimer(p_r runners) returns jsonb
 coord.runner_classes(p_claimer jsonb, p_after integer) returns integer[]
+coord.runner_full(p_r runners) returns boolean
 coord.runner_gone() returns void
 coord.runner_heartbeat(p_only bigint, p_runner text, p_stale integer) returns jsonb security definer
 coord.runner_lacks(p_r runners, p_demands jsonb, p_project bigint) returns text[]
+coord.runner_task_classes(p_r runners) returns TABLE(project_id bigint, classes integer[])
+coord.runner_task_lanes(p_r runners) returns text[]
 coord.runner_topic(p_runner text) returns text
 coord.runner_topics(p_runners text[]) returns text[] security definer
 coord.runner_wire(p_r runners, p_now timestamp with time zone, p_stale integer) returns jsonb
@@ -1351,6 +1379,7 @@ coord.session_wire(p_s sessions) returns jsonb
 coord.set_memory_policy(p_project bigint, p_by text, p_layer text, p_archive integer, p_delete integer) returns jsonb security definer
 coord.set_session(p_s sessions, p_status text) returns text[]
 coord.settle(p_project bigint, p_id uuid) returns text[]
+coord.settle_tasks(p_limit integer) returns jsonb
 coord.similar_words(p_project bigint, p_words text[]) returns TABLE(asked text, word text, score real) security definer
 coord.skill_json(p_k memory_procedural) returns jsonb
 coord.skill_mean(p_uses integer, p_successes integer) returns integer
@@ -1359,6 +1388,7 @@ coord.stop_locked(p_r runs) returns jsonb
 coord.stop_one_session(p_s sessions) returns jsonb
 coord.stop_run(p_only bigint, p_by text, p_run text) returns jsonb security definer
 coord.stop_session(p_only bigint, p_by text, p_session text, p_tree boolean) returns jsonb security definer
+coord.stop_taskless(p_limit integer) returns jsonb
 coord.store_delivery(p_source text, p_delivery text, p_event text, p_body bytea, p_sha256 bytea, p_headers jsonb) returns jsonb security definer
 coord.store_event(p_project bigint, p_session text, p_in jsonb) returns void
 coord.store_policy(p_project bigint, p_by text, p_id uuid, p_in jsonb) returns verification_policies
@@ -1372,6 +1402,7 @@ coord.sweep_leases(p_project bigint, p_now timestamp with time zone, p_limit int
 coord.sweep_leftovers(p_limit integer) returns jsonb security definer
 coord.sweep_locks(p_limit integer DEFAULT 500) returns jsonb security definer
 coord.sweep_memory(p_limit integer) returns jsonb security definer
+coord.sweep_retention(p_days integer, p_limit integer) returns jsonb security definer
 coord.sweep_runs(p_stale integer, p_remove integer, p_no_match integer, p_limit integer) returns jsonb security definer
 coord.sweep_schedule(p_project bigint, p_now timestamp with time zone, p_limit integer) returns jsonb
 coord.sweep_sessions(p_limit integer) returns jsonb security definer
@@ -1383,10 +1414,12 @@ coord.take_notices(p_project bigint, p_session bigint, p_limit integer DEFAULT 3
 coord.take_outbox(p_limit integer, p_lease integer) returns TABLE(project_id bigint, id bigint, kind text, payload jsonb, attempts integer) security definer
 coord.take_run(p_classes integer[], p_runner text, p_lease integer) returns runs
 coord.take_runs(p_owner text, p_slots jsonb, p_lease integer, p_grace integer) returns TABLE(job jsonb) security definer
+coord.take_task(p_r runners, p_lease integer) returns runs
 coord.task_classes(p_project bigint, p_tasks jsonb, OUT classes integer[], OUT made integer) returns record
 coord.task_edges(p_project bigint, p_tasks jsonb) returns TABLE(n integer, on_n integer, on_id bigint, on_task uuid, open boolean)
 coord.task_json(p_w work_queue, p_full boolean) returns jsonb
 coord.task_levels(p_n integer, p_from integer[], p_to integer[]) returns integer[]
+coord.task_prompt(p_w work_queue) returns text
 coord.task_state(p_w work_queue) returns text
 coord.task_why(p_w work_queue, OUT why text, OUT waits_for jsonb) returns record
 coord.tell_parent(p_s sessions, p_r runs, p_failed boolean, p_text text) returns text[]
@@ -1394,6 +1427,7 @@ coord.texts(p_list jsonb) returns text[]
 coord.tidy_demands(p_demands jsonb) returns jsonb
 coord.tok_meet(p_a text, p_b text) returns boolean
 coord.touch_sessions(p_projects bigint[], p_ids bigint[]) returns void security definer
+coord.tree_of(p_session text) returns TABLE(session_id text, depth integer)
 coord.truthy(p_value jsonb) returns jsonb
 coord.ts(p_at timestamp with time zone) returns text
 coord.unblock(p_project bigint, p_ids bigint[], p_now timestamp with time zone) returns text[]

@@ -91,6 +91,7 @@ func Run(ctx context.Context, cfg Config, ready func(addr string)) error {
 	g.Go(func() error { s.live.Run(ctx); return nil })
 	g.Go(func() error { s.deliverCallbacks(ctx); return nil })
 	g.Go(func() error { s.keepBlueprints(ctx); return nil })
+	g.Go(func() error { s.tellNewClasses(ctx); return nil })
 	for _, l := range s.loops() {
 		g.Go(func() error { return l.Run(ctx) })
 	}
@@ -114,6 +115,7 @@ type server struct {
 	live        *live.Hub
 	callbacks   chan struct{}         // a parent may have to be told
 	blueprints  chan struct{}         // a blueprint changed
+	classes     chan struct{}         // there is a new kind of task
 	recovered   atomic.Bool           // runs of lost runners were taken up after the start
 	schemaKnown atomic.Bool           // the schema was found fit: before that the server is not ready
 	endStreams  func(context.Context) // closes what MCP clients left open

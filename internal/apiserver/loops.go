@@ -11,6 +11,9 @@ const (
 	sweepBusy   = time.Second            // pause while sweeps find something
 	sweepIdle   = 5 * time.Second        // pause while they find nothing: the one thing an idle server asks
 	sweepJitter = 500 * time.Millisecond // so that processes on one database spread
+
+	retentionIdle  = 10 * time.Minute
+	retentionLimit = 2000 // rows of each kind in one sweep
 )
 
 // loops are the periodic workers of this process. Every one is bounded, idempotent and safe beside the same worker
@@ -24,5 +27,10 @@ func (s *server) loops() []loop.Loop {
 		},
 	}, {
 		Name: "runs", Every: sweepBusy, Idle: sweepIdle, Jitter: sweepJitter, Report: s.metrics.Ran, Log: s.cfg.Log, Do: s.sweepRuns,
+	}, {
+		Name: "retention", Every: sweepBusy, Idle: retentionIdle, Jitter: time.Minute, Report: s.metrics.Ran, Log: s.cfg.Log,
+		Do: func(ctx context.Context) (int, error) {
+			return s.store.SweepRetention(ctx, s.cfg.RetentionDays, retentionLimit)
+		},
 	}}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/agent-coordinator/agent-coordinator/client"
@@ -34,7 +35,8 @@ func (r runnerPolls) Poll(ctx context.Context, c ident.Caller, runner string) (a
 	end := time.NewTimer(r.store.Orchestration().PollTimeout - 200*time.Millisecond)
 	defer end.Stop()
 	w := r.hub.Park(r.store.RunnerTopics(runner)...)
-	defer w.Close()
+	defer func() { w.Close() }()
+	unit, full := "", false
 	for {
 		out, err := r.store.PollRunner(ctx, c, runner)
 		switch {
@@ -50,12 +52,21 @@ func (r runnerPolls) Poll(ctx context.Context, c ident.Caller, runner string) (a
 		case out.Run != nil:
 			return map[string]any{"run": out.Run}, nil
 		}
-		if w.Add(r.store.RunnerTopics(runner)...) {
+		switch {
+		case out.Full && !full: // it waits for a place only: what comes is for others
+			w.Close()
+			w = r.hub.Park(runnerTopics + runner)
+			if full = true; strings.HasPrefix(unit, "w:") {
+				r.hub.Local([]string{unit})
+			}
+			continue
+		case !out.Full && w.Add(append(r.store.RunnerTopics(runner), out.TaskLanes...)...):
+			full = false
 			continue // something may have come to a lane before this poll was parked on it
 		}
 		select {
 		case <-w.C:
-			w.Why()
+			unit = w.Unit()
 			w.Requeue()
 		case <-end.C:
 			return nil, nil //nolint:nilnil // nothing to tell is an answer
@@ -128,7 +139,7 @@ func (s *server) orchestrate() {
 	})
 	s.hub.Recheck(runnerTopics, runnerRecheck, s.store.RunnersWithNews)
 	s.live = live.New(liveSource(s.store))
-	s.callbacks, s.blueprints = make(chan struct{}, 1), make(chan struct{}, 1)
+	s.callbacks, s.blueprints, s.classes = make(chan struct{}, 1), make(chan struct{}, 1), make(chan struct{}, 1)
 	s.metrics.Gauge("coord_live_clients", "Open live views.", func() float64 { return float64(s.live.Clients()) })
 	s.hub.Observe(func(topic string) {
 		if topic == liveTopic || topic == "" {
@@ -136,6 +147,9 @@ func (s *server) orchestrate() {
 		}
 		if topic == callbackTopic || topic == "" {
 			kick(s.callbacks)
+		}
+		if topic == "" || strings.HasPrefix(topic, "w:") && strings.HasSuffix(topic, ":1:+") {
+			kick(s.classes)
 		}
 		if topic == coord.BlueprintTopic || topic == "" {
 			kick(s.blueprints)
@@ -168,6 +182,24 @@ func (s *server) deliverCallbacks(ctx context.Context) {
 			if err != nil || n == 0 {
 				break
 			}
+		}
+	}
+}
+
+// tellNewClasses has waiting runners look again when there is a new kind of task that runners execute. Other kinds, which
+// agents make all the time, wake nobody.
+func (s *server) tellNewClasses(ctx context.Context) {
+	known := 0
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.classes:
+		}
+		n, err := s.store.ExecutorClasses(ctx)
+		if err == nil && n > known {
+			known = n
+			s.hub.Local([]string{fmt.Sprintf("w:0:%d:+", coord.RunQueue)})
 		}
 	}
 }

@@ -56,6 +56,25 @@ func (s seed) send(method, url, body string) (int, any) {
 	return res.StatusCode, out
 }
 
+// text fetches a page.
+func (s seed) text(url string) (int, string) {
+	s.t.Helper()
+	req, err := http.NewRequestWithContext(s.t.Context(), "GET", url, http.NoBody)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	res, err := s.http.Do(req)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	raw, err := io.ReadAll(res.Body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return res.StatusCode, string(raw)
+}
+
 // is sends and checks the status; the answer's members are returned.
 func (s seed) is(status int, method, url, body string) map[string]any {
 	s.t.Helper()

@@ -99,6 +99,7 @@ type Orchestration struct {
 	MaxDepth          int     `env:"RUN_MAX_DEPTH" envDefault:"10" doc:"how deep sessions may be nested"`
 	AgentsDir         string  `env:"AGENT_ORCHESTRATOR_AGENTS_DIR" example:"./config/agents" doc:"folder of agents' blueprints: loaded at the start, then kept like the database; default: .agent-orchestrator/agents in the project's directory, if it exists"`
 	ProjectDir        string  `env:"AGENT_ORCHESTRATOR_PROJECT_DIR" doc:"the project's directory; default: the current one"`
+	RetentionDays     int     `env:"COORD_RETENTION_DAYS" envDefault:"90" doc:"days after which ended sessions with their runs and events, read messages and older handoffs are deleted; 0: never"`
 	MaxChildren       int     `env:"RUN_MAX_CHILDREN" envDefault:"100" doc:"most children of one session that are at work at a time"`
 }
 

@@ -67,6 +67,8 @@ type Poll struct {
 	Unknown      bool            `json:"unknown"`
 	Deregistered bool            `json:"deregistered"`
 	StopRuns     []string        `json:"stop_runs"`
+	Full         bool            `json:"full"`       // it has as many runs as it takes
+	TaskLanes    []string        `json:"task_lanes"` // topics of tasks it may take
 	Run          json.RawMessage `json:"run"`
 	Memo         *claimMemo      `json:"memo"`
 }
@@ -123,4 +125,10 @@ func (s *Store) RunnersWithNews(ctx context.Context, topics []string) ([]string,
 		}
 	}
 	return one[[]string](ctx, s, `select coord.runner_topics($1)`, runners)
+}
+
+// ExecutorClasses counts the distinct demands of tasks that runners execute. When it rises, waiting runners should look
+// again.
+func (s *Store) ExecutorClasses(ctx context.Context) (int, error) {
+	return one[int](ctx, s, `select coord.executor_classes()`)
 }

@@ -76,6 +76,15 @@ func (s *Store) DeliverCallbacks(ctx context.Context, limit int) (delivered int,
 	return out.Delivered, err
 }
 
+// SweepRetention deletes what ended more than days ago and nothing needs: at most limit rows of each kind. Zero days
+// delete nothing.
+func (s *Store) SweepRetention(ctx context.Context, days, limit int) (deleted int, err error) {
+	out, err := act[struct {
+		Deleted int `json:"deleted"`
+	}](ctx, s, `select coord.sweep_retention($1, $2)`, days, limit)
+	return out.Deleted, err
+}
+
 // RecoverRuns takes up runs whose runner is gone, at the start of a coordinator: mode is stale, all or none. Codes:
 // invalid.
 func (s *Store) RecoverRuns(ctx context.Context, mode string) (recovered int, err error) {

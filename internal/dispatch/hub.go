@@ -74,6 +74,15 @@ func (w *Waiter) Why() (unit, everybody bool) {
 	return unit, everybody
 }
 
+// Unit is Why for callers that may have to pass the unit on: its topic, empty when it was news for everybody.
+func (w *Waiter) Unit() string {
+	w.hub.mu.Lock()
+	defer w.hub.mu.Unlock()
+	unit := w.unit
+	w.unit, w.all = "", false
+	return unit
+}
+
 // Close takes the waiter out. A unit it was woken for and did not look at is passed on to the next waiter.
 func (w *Waiter) Close() {
 	w.hub.mu.Lock()

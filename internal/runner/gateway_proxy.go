@@ -236,6 +236,7 @@ func (r *Runner) passThrough() http.Handler {
 			}
 			r.api.authorise(p.Out.Header)
 			if j != nil {
+				r.api.in(j.Project).authorise(p.Out.Header)
 				p.Out.Header.Set("X-Session-Id", j.SessionID)
 				p.Out.Header.Set("X-Agent-Id", agentID(j))
 			}

@@ -23,6 +23,7 @@ type caller struct {
 	session string         // the session that calls, parent of what it starts; empty: none
 	tags    string         // only blueprints with all of these are listed
 	demands map[string]any // added to those of the agents that are started
+	project string         // of the run that calls
 }
 
 type callerKey struct{}
@@ -68,7 +69,7 @@ func (r *Runner) caller(req *http.Request) (caller, bool) {
 	who := caller{session: req.Header.Get("X-Agent-Session-Id"), tags: req.Header.Get("X-Agent-Tags")}
 	_ = json.Unmarshal([]byte(req.Header.Get("X-Additional-Demands")), &who.demands) // what is no object counts as none
 	if j, path := r.byToken(req.URL.EscapedPath()); j != nil && path == "/mcp" {
-		who.session = j.SessionID
+		who.session, who.project = j.SessionID, j.Project
 		return who, true
 	}
 	if r.cfg.MCPPort == 0 || req.URL.Path != "/mcp" {

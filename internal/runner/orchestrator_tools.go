@@ -79,16 +79,16 @@ type session struct {
 	Parent        string  `json:"parent_session_id"`
 }
 
-func (r *Runner) sessions(ctx context.Context) ([]session, error) {
+func (r *Runner) sessions(ctx context.Context, who caller) ([]session, error) {
 	var out struct {
 		Sessions []session `json:"sessions"`
 	}
-	err := r.api.call(ctx, callTimeout, http.MethodGet, "/sessions", nil, &out)
+	err := r.api.in(who.project).call(ctx, callTimeout, http.MethodGet, "/sessions", nil, &out)
 	return out.Sessions, err
 }
 
-func (r *Runner) listSessions(ctx context.Context, _ caller, _ mcp.CallToolRequest) (any, error) {
-	all, err := r.sessions(ctx)
+func (r *Runner) listSessions(ctx context.Context, who caller, _ mcp.CallToolRequest) (any, error) {
+	all, err := r.sessions(ctx, who)
 	out := []any{}
 	for _, s := range all {
 		out = append(out, map[string]any{
@@ -145,7 +145,7 @@ func (r *Runner) postRun(ctx context.Context, who caller, req mcp.CallToolReques
 		RunID     string `json:"run_id"`
 		SessionID string `json:"session_id"`
 	}
-	if err := r.api.call(ctx, callTimeout, http.MethodPost, "/runs", body, &made); err != nil {
+	if err := r.api.in(who.project).call(ctx, callTimeout, http.MethodPost, "/runs", body, &made); err != nil {
 		return nil, err
 	}
 	if mode != "sync" {
@@ -232,7 +232,7 @@ func (r *Runner) deleteSessions(ctx context.Context, who caller, _ mcp.CallToolR
 	if who.session == "" {
 		return nil, errors.New("only a session's own descendants are deleted, and this call names no session: send X-Agent-Session-Id")
 	}
-	all, err := r.sessions(ctx)
+	all, err := r.sessions(ctx, who)
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -23,6 +24,7 @@ type run struct {
 	AgentName  string          `json:"agent_name"`
 	Prompt     string          `json:"prompt"`
 	ProjectDir string          `json:"project_dir"`
+	Project    string          `json:"project"`                  // what its calls of the coordination tools are about
 	Blueprint  json.RawMessage `json:"resolved_agent_blueprint"` // newer coordinators resolve it themselves
 }
 
@@ -100,6 +102,13 @@ func (c *coordinator) authorise(h http.Header) {
 	if c.project != "" {
 		h.Set("X-Project", c.project)
 	}
+}
+
+// in is the coordinator for calls about a project; empty: the runner's own.
+func (c *coordinator) in(project string) *coordinator {
+	other := *c
+	other.project = cmp.Or(project, c.project)
+	return &other
 }
 
 // call does one request within timeout. in nil sends no body; out nil ignores the answer's.

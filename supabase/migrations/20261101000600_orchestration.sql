@@ -30,7 +30,9 @@ create table public.sessions (
   primary key (project_id, id)
 );
 create index sessions_newest on public.sessions (project_id, created_at desc, id desc);
-create index sessions_parent on public.sessions (parent_session_id) where parent_session_id is not null;
+create index sessions_parent on public.sessions (parent_session_id, created_at desc, id desc) where parent_session_id is not null;
+create index sessions_status on public.sessions (project_id, status, created_at desc, id desc);
+create index sessions_agent on public.sessions (project_id, agent_name, created_at desc, id desc) where agent_name is not null;
 
 create table public.events (
   project_id  bigint not null,
@@ -72,6 +74,7 @@ create table public.runs (
   priority          smallint not null default 5 check (priority between 1 and 10),
   attempt           smallint not null default 0,
   max_attempts      smallint not null default 1 check (max_attempts between 1 and 20),
+  lapses            smallint not null default 0,                     -- of its attempts, those that never began: the claim lapsed
   class_id          int,                                             -- its lane while it waits in coord.ready
   waits             text     check (waits in ('session', 'time')),    -- why a pending run is not in coord.ready
   run_at            timestamptz,                                     -- waits = time: until then
@@ -82,6 +85,8 @@ create table public.runs (
   timeout_at        timestamptz,                                     -- pending: fails then unless a runner fits
   no_match_seconds  int      not null default 300,                   -- how long it may wait for one
   quiet             boolean  not null default false,                 -- its end is told to no parent: the tree was stopped
+  task_id           uuid,                                            -- the task of the work queue that it executes
+  task_open         boolean  not null default false,                 -- the task does not know its end yet
   created_by        text     not null default 'unknown',
   created_at        timestamptz not null default coord.now(),
   claimed_at        timestamptz,
@@ -91,6 +96,9 @@ create table public.runs (
 ) with (fillfactor = 80);
 create unique index runs_by_id on public.runs (id);
 create index runs_session on public.runs (session_id, id);
+create index runs_status on public.runs (project_id, status, id);
+create index runs_runner on public.runs (runner_id, id) where runner_id is not null;
+create index runs_tasks on public.runs (id) where task_open;
 create index runs_held on public.runs (runner_id, id) where status in ('claimed', 'running', 'stopping');
 create index runs_timeout on public.runs (timeout_at) where status = 'pending' and timeout_at is not null;
 create index runs_delayed on public.runs (run_at) where status = 'pending' and waits = 'time';
@@ -104,6 +112,7 @@ create table public.runners (
   executor              jsonb   not null default '{}',
   tags                  text[]  not null default '{}',
   require_matching_tags boolean not null default false,
+  capacity              int     check (capacity between 1 and 10000),   -- runs at once; null: it does not say
   instance_id           text,                                        -- names the process, so that it may register again
   project_id            bigint,                                      -- of the key it registered with; null: serves every project
   registered_at         timestamptz not null default coord.now(),
@@ -225,13 +234,13 @@ create function coord.run_wire(p_r public.runs) returns jsonb language sql stabl
     'demands', p_r.demands, 'status', p_r.status, 'runner_id', p_r.runner_id, 'error', p_r.error, 'created_at', coord.iso(p_r.created_at),
     'claimed_at', coord.iso(p_r.claimed_at), 'started_at', coord.iso(p_r.started_at), 'completed_at', coord.iso(p_r.completed_at),
     'timeout_at', coord.iso(p_r.timeout_at), 'priority', p_r.priority, 'attempt', p_r.attempt, 'max_attempts', p_r.max_attempts,
-    'deadline', coord.iso(p_r.deadline))
+    'deadline', coord.iso(p_r.deadline), 'project', (select p.name from public.projects p where p.id = p_r.project_id), 'task_id', p_r.task_id)
 $$;
 
 create function coord.runner_wire(p_r public.runners, p_now timestamptz, p_stale int) returns jsonb language sql stable set search_path = '' as $$
   select pg_catalog.jsonb_build_object('runner_id', p_r.runner_id, 'registered_at', coord.iso(p_r.registered_at),
     'last_heartbeat', coord.iso(p_r.last_heartbeat), 'hostname', p_r.hostname, 'project_dir', p_r.project_dir,
-    'executor_profile', p_r.executor_profile, 'executor', p_r.executor, 'tags', p_r.tags, 'require_matching_tags', p_r.require_matching_tags,
+    'executor_profile', p_r.executor_profile, 'executor', p_r.executor, 'tags', p_r.tags, 'require_matching_tags', p_r.require_matching_tags, 'capacity', p_r.capacity,
     'status', case when p_r.last_heartbeat > p_now - pg_catalog.make_interval(secs => p_stale) then 'online' else 'stale' end,
     'seconds_since_heartbeat', pg_catalog.round(greatest(extract(epoch from p_now - p_r.last_heartbeat), 0), 3))
 $$;

@@ -24,6 +24,13 @@ begin
   return v_s;
 end $$;
 
+-- A session and everything below it, with how deep below.
+create function coord.tree_of(p_session text) returns table (session_id text, depth int) language sql stable set search_path = '' as $$
+  with recursive t (session_id, depth) as (
+    select p_session, 0 union select s.session_id, t.depth + 1 from public.sessions s join t on s.parent_session_id = t.session_id where t.depth < 200)
+  select t.session_id, max(t.depth) from t group by 1
+$$;
+
 -- Is p_session below p_above (or the same) in the tree of parents?
 create function coord.is_below(p_session text, p_above text) returns boolean language plpgsql stable set search_path = '' as $$
 declare v_at text := p_session;
@@ -89,20 +96,27 @@ begin
   end if;
 end $$;
 
+-- The conditions of those members of a filter that are set: " and a.name = 'value'" each.
+create function coord.conditions(p_alias text, p_filter jsonb, p_names text[]) returns text language sql immutable set search_path = '' as $$
+  select coalesce(pg_catalog.string_agg(pg_catalog.format(' and %I.%I = %L', p_alias, n, p_filter ->> n), ''), '')
+  from unnest(p_names) n where p_filter ->> n is not null
+$$;
+
 -- Newest first. p_filter: status, parent_session_id, agent_name.
 create function coord.orchestrated_sessions(p_project bigint, p_filter jsonb, p_limit int, p_before text) returns jsonb language plpgsql stable security definer set search_path = '' as $$
 declare v_rows jsonb; v_n int; v_at timestamptz; v_id bigint;
 begin
+  -- The statement has the conditions that hold, so that each filter finds its index.
   if p_before is not null then
     select s.created_at, s.id into v_at, v_id from public.sessions s where s.session_id = p_before and s.project_id = p_project;
     if v_id is null then perform coord.no_session(); end if;
   end if;
-  select pg_catalog.jsonb_agg(coord.session_wire(s) order by s.created_at desc, s.id desc), count(*) into v_rows, v_n from (
-    select * from public.sessions s where s.project_id = p_project and (p_before is null or (s.created_at, s.id) < (v_at, v_id))
-      and (p_filter ->> 'status' is null or s.status = p_filter ->> 'status')
-      and (p_filter ->> 'parent_session_id' is null or s.parent_session_id = p_filter ->> 'parent_session_id')
-      and (p_filter ->> 'agent_name' is null or s.agent_name = p_filter ->> 'agent_name')
-    order by s.created_at desc, s.id desc limit p_limit + 1) s;
+  execute 'select pg_catalog.jsonb_agg(coord.session_wire(s) order by s.created_at desc, s.id desc), count(*) from (
+      select * from public.sessions s where s.project_id = $1'
+    || case when v_id is not null then ' and (s.created_at, s.id) < ($2, $3)' else '' end
+    || coord.conditions('s', p_filter, '{status, parent_session_id, agent_name}')
+    || ' order by s.created_at desc, s.id desc limit $4) s'
+    into v_rows, v_n using p_project, v_at, v_id, p_limit + 1;
   if v_n > p_limit then v_rows := v_rows - p_limit; end if;
   return pg_catalog.jsonb_build_object('sessions', coalesce(v_rows, '[]'), 'truncated', v_n > p_limit);
 end $$;
@@ -248,8 +262,7 @@ declare v_top public.sessions := coord.read_session(p_only, p_session); v_ids te
   v_busy text; v_events int; v_runs int := 0; v_all int := 0; v_wake text[] := array[coord.live_topic()];
 begin
   if p_tree then
-    with recursive t (session_id, depth) as (select p_session, 0 union select s.session_id, t.depth + 1 from public.sessions s join t on s.parent_session_id = t.session_id where t.depth < 200)
-      select pg_catalog.array_agg(distinct t.session_id) into v_ids from t;
+    v_ids := array(select t.session_id from coord.tree_of(p_session) t);
   end if;
   -- In one order for everybody, so that two deletions do not wait for each other.
   perform 1 from public.sessions s where s.session_id = any (v_ids) order by s.id for update;

@@ -156,13 +156,19 @@ begin
     v_wake := v_wake || coord.set_session(v_s, v_to);
     select * into v_s from public.sessions s where s.session_id = p_r.session_id;
   end if;
-  v_wake := v_wake || coord.tell_parent(v_s, p_r, p_status <> 'completed',
-    case p_status when 'stopped' then 'Session was manually stopped' when 'failed' then p_error end);
+  v_wake := v_wake || coord.capacity_topics(p_r.runner_id) || coord.tell_parent(v_s, p_r, p_status <> 'completed',
+    case when p_status = 'failed' or p_r.error = 'Run deadline exceeded' and p_status = 'stopped' then coalesce(p_error, p_r.error)
+      when p_status = 'stopped' then 'Session was manually stopped' end);
   for v_next in select * from public.runs r where r.session_id = p_r.session_id and r.status = 'pending' and r.waits = 'session' order by r.id limit 1 for update loop
     v_wake := v_wake || coord.enqueue_run(v_next);
   end loop;
   return v_wake;
 end $$;
+
+-- Whom to wake when a runner has a run less: the runner, if it may be waiting for a place.
+create function coord.capacity_topics(p_runner text) returns text[] language sql stable set search_path = '' as $$
+  select case when exists (select from public.runners x where x.runner_id = p_runner and x.capacity is not null) then array['u:' || p_runner] else '{}' end
+$$;
 
 create function coord.no_run() returns void language plpgsql set search_path = '' as $$
 begin
@@ -197,13 +203,12 @@ begin
     select r.id into v_id from public.runs r where r.run_id = p_after and r.project_id = p_project;
     if v_id is null then perform coord.no_run(); end if;
   end if;
-  select pg_catalog.jsonb_agg(coord.run_wire(r) order by case when p_newest then -r.id else r.id end), count(*) into v_rows, v_n from (
-    select * from public.runs r where r.project_id = p_project
-      and (v_id is null or case when p_newest then r.id < v_id else r.id > v_id end)
-      and (p_filter ->> 'status' is null or r.status = p_filter ->> 'status')
-      and (p_filter ->> 'session_id' is null or r.session_id = p_filter ->> 'session_id')
-      and (p_filter ->> 'runner_id' is null or r.runner_id = p_filter ->> 'runner_id')
-    order by case when p_newest then -r.id else r.id end limit p_limit + 1) r;
+  execute 'select pg_catalog.jsonb_agg(coord.run_wire(r) order by case when $4 then -r.id else r.id end), count(*) from (
+      select * from public.runs r where r.project_id = $1'
+    || case when v_id is null then '' when p_newest then ' and r.id < $2' else ' and r.id > $2' end
+    || coord.conditions('r', p_filter, '{status, session_id, runner_id}')
+    || ' order by r.id' || case when p_newest then ' desc' else '' end || ' limit $3) r'
+    into v_rows, v_n using p_project, v_id, p_limit + 1, p_newest;
   if v_n > p_limit then v_rows := v_rows - p_limit; end if;
   return pg_catalog.jsonb_build_object('runs', coalesce(v_rows, '[]'), 'truncated', v_n > p_limit);
 end $$;
@@ -243,10 +248,11 @@ end $$;
 create function coord.stop_session(p_only bigint, p_by text, p_session text, p_tree boolean) returns jsonb language plpgsql security definer set search_path = '' as $$
 declare v_s public.sessions; v_out jsonb; v_wake jsonb := '[]'; v_child text; v_n int := 0; v_one jsonb;
 begin
-  if p_tree then  -- the deepest first; sessions that another call holds are skipped, so that no two wait for each other
-    for v_child in with recursive t (session_id, depth) as (select p_session, 0 union select s.session_id, t.depth + 1 from public.sessions s join t on s.parent_session_id = t.session_id where t.depth < 200)
-        select t.session_id from t where t.depth > 0 order by t.depth desc loop
-      select * into v_s from public.sessions s where s.session_id = v_child for update skip locked;
+  if p_tree then  -- locked in one order for everybody, as deletions are; then the deepest first
+    perform coord.read_session(p_only, p_session);
+    perform 1 from public.sessions s where s.session_id in (select t.session_id from coord.tree_of(p_session) t) order by s.id for update;
+    for v_child in select t.session_id from coord.tree_of(p_session) t where t.depth > 0 order by t.depth desc loop
+      select * into v_s from public.sessions s where s.session_id = v_child for update;
       continue when v_s.id is null or v_s.status not in ('pending', 'running', 'stopping');
       -- Else the end of a child would resume the parent that is being stopped.
       update public.runs r set quiet = true where r.session_id = v_child and r.status in ('pending', 'claimed', 'running', 'stopping');

@@ -36,7 +36,7 @@ end $$;
 -- Fails a run, or sends it back after a pause while attempts remain.
 create function coord.fail_run(p_r public.runs, p_error text) returns text[] language plpgsql set search_path = '' as $$
 begin
-  if p_r.attempt < p_r.max_attempts and (p_r.deadline is null or p_r.deadline > coord.now()) then
+  if p_r.attempt - p_r.lapses < p_r.max_attempts and (p_r.deadline is null or p_r.deadline > coord.now()) then
     return coord.requeue_run(p_r, coord.backoff_seconds(p_r.id, p_r.attempt), p_error);
   end if;
   return coord.end_run(p_r, 'failed', p_error);
@@ -49,11 +49,11 @@ declare v_r public.runs; v_wake text[];
 begin
   perform coord.loosen_run(p_r);
   update public.runs r set status = 'pending', lease_until = null, class_id = null, claimed_at = null, started_at = null, stopping_at = null,
-      error = coalesce(p_error, r.error), run_at = case when p_delay > 0 then coord.now() + pg_catalog.make_interval(secs => p_delay) end
+      lapses = r.lapses + (p_r.status = 'claimed')::int, error = coalesce(p_error, r.error), run_at = case when p_delay > 0 then coord.now() + pg_catalog.make_interval(secs => p_delay) end
     where r.project_id = p_r.project_id and r.id = p_r.id returning * into v_r;
   v_wake := coord.enqueue_run(v_r);
   perform coord.run_news(v_r);
-  return v_wake || coord.live_topic();
+  return v_wake || coord.live_topic() || coord.capacity_topics(p_r.runner_id);
 end $$;
 
 -- Registers a runner. Its id follows from host, directory and profile. Where one of that id was heard within p_stale
@@ -64,9 +64,9 @@ declare v_r public.runners; v_now timestamptz := coord.now(); v_wake text[] := a
   v_id text := 'lnch_' || pg_catalog.left(pg_catalog.encode(pg_catalog.sha256(pg_catalog.convert_to(
     (p_in ->> 'hostname') || ':' || (p_in ->> 'project_dir') || ':' || (p_in ->> 'executor_profile'), 'UTF8')), 'hex'), 12);
 begin
-  insert into public.runners (runner_id, hostname, project_dir, executor_profile, executor, tags, require_matching_tags, instance_id, project_id, registered_at, last_heartbeat)
+  insert into public.runners (runner_id, hostname, project_dir, executor_profile, executor, tags, require_matching_tags, capacity, instance_id, project_id, registered_at, last_heartbeat)
     values (v_id, p_in ->> 'hostname', p_in ->> 'project_dir', p_in ->> 'executor_profile', coalesce(p_in -> 'executor', '{}'),
-      coalesce(coord.texts(p_in -> 'tags'), '{}'), coalesce((p_in ->> 'require_matching_tags')::boolean, false), p_in ->> 'instance_id', p_only, v_now, v_now)
+      coalesce(coord.texts(p_in -> 'tags'), '{}'), coalesce((p_in ->> 'require_matching_tags')::boolean, false), (p_in ->> 'capacity')::int, p_in ->> 'instance_id', p_only, v_now, v_now)
     on conflict (runner_id) do nothing;
   if not found then
     select * into v_r from public.runners r where r.runner_id = v_id for update;
@@ -79,7 +79,7 @@ begin
     end if;
     update public.runners r set last_heartbeat = v_now, leaving = false, project_id = p_only, executor = coalesce(p_in -> 'executor', r.executor),
         tags = coalesce(coord.texts(p_in -> 'tags'), r.tags), require_matching_tags = coalesce((p_in ->> 'require_matching_tags')::boolean, false),
-        instance_id = p_in ->> 'instance_id'
+        instance_id = p_in ->> 'instance_id', capacity = (p_in ->> 'capacity')::int
       where r.runner_id = v_id;
   end if;
   select * into v_r from public.runners r where r.runner_id = v_id;
@@ -160,7 +160,8 @@ create function coord.runner_claimer(p_r public.runners) returns jsonb language 
     'executor_profile', p_r.executor_profile, 'tags', p_r.tags, 'require_matching_tags', p_r.require_matching_tags, 'project', p_r.project_id))
 $$;
 
--- One look for a waiting runner: {unknown}, {deregistered}, {stop_runs}, {run}, or nothing. p_classes, p_epoch and
+-- One look for a waiting runner: {unknown}, {deregistered}, {stop_runs}, {full}, {run}, or nothing ({task_lanes}: the
+-- topics of tasks it may take). p_classes, p_epoch and
 -- p_caps are the memo of the look before; a new one comes back when it no longer holds. A stop is told again every ten
 -- seconds until it is reported; a claimed run must be reported started within p_lease seconds, or it goes on.
 create function coord.poll_runner(p_only bigint, p_runner text, p_stale int, p_lease int, p_classes int[], p_epoch int, p_caps text)
@@ -179,6 +180,7 @@ begin
       and (r.stop_sent_at is null or r.stop_sent_at < v_now - interval '10 seconds') returning r.run_id, r.id)
     select pg_catalog.array_agg(t.run_id order by t.id) into v_stops from told t;
   if v_stops is not null then return pg_catalog.jsonb_build_object('stop_runs', v_stops); end if;
+  if v_r.capacity is not null and coord.runner_full(v_r) then return '{"full": true}'; end if;
   v_claimer := coord.runner_claimer(v_r);
   v_caps := pg_catalog.md5(v_claimer::text);
   v_last := coord.class_epoch(0, 2::smallint);
@@ -188,8 +190,22 @@ begin
     v_memo := pg_catalog.jsonb_build_object('memo', pg_catalog.jsonb_build_object('classes', v_classes, 'epoch', v_last, 'caps', v_caps));
   end if;
   v_run := coord.take_run(v_classes, p_runner, p_lease);
-  if v_run.id is null then return v_memo; end if;
-  return v_memo || pg_catalog.jsonb_build_object('run', coord.run_wire(v_run), 'wake', array[coord.live_topic()]);
+  if v_run.id is null then v_run := coord.take_task(v_r, p_lease); end if;
+  if v_run.id is null then return v_memo || pg_catalog.jsonb_build_object('task_lanes', coord.runner_task_lanes(v_r)); end if;
+  return v_memo || pg_catalog.jsonb_build_object('run', coord.run_wire(v_run), 'wake', array[coord.live_topic()] || case when v_run.task_id is null then '{}' else array[coord.work_topic(v_run.project_id)] end);
+end $$;
+
+-- Has the runner as many runs as it wants? Before its last place is given away its row is locked, so that two polls of
+-- one runner do not both get it.
+create function coord.runner_full(p_r public.runners) returns boolean language plpgsql set search_path = '' as $$
+declare v_n int;
+begin
+  for i in 1..2 loop
+    select count(*) into v_n from (select from public.runs r where r.runner_id = p_r.runner_id and r.status in ('claimed', 'running', 'stopping') limit p_r.capacity) x;
+    exit when v_n <> p_r.capacity - 1;
+    perform 1 from public.runners x where x.runner_id = p_r.runner_id for no key update;
+  end loop;
+  return v_n >= p_r.capacity;
 end $$;
 
 -- Claims the first run of these classes for a runner.

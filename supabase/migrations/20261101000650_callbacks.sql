@@ -46,10 +46,12 @@ begin
 end $$;
 
 -- Delivers what is open to at most p_limit parents that are idle: over, and with no run waiting or claimed. A parent
--- that another call holds is left for the next time. Everything open for a parent becomes one run.
+-- that another call holds is left for the next time. Everything open for a parent becomes one run. Tasks are told of the
+-- end of their runs likewise.
 create function coord.deliver_callbacks(p_no_match int, p_limit int) returns jsonb language plpgsql security definer set search_path = '' as $$
-declare v_parent text; v_s public.sessions; v_rows coord.callbacks[]; v_r public.runs; v_n int := 0; v_wake text[] := '{}'; v_now timestamptz := coord.now();
+declare v_parent text; v_s public.sessions; v_rows coord.callbacks[]; v_r public.runs; v_n int := 0; v_wake text[] := '{}'; v_now timestamptz := coord.now(); v_out jsonb;
 begin
+  v_out := coord.settle_tasks(p_limit);
   for v_parent in
     select c.parent_session_id from coord.callbacks c left join public.sessions s on s.session_id = c.parent_session_id
     where c.delivered_at is null and (s.id is null or s.status in ('finished', 'stopped', 'failed')
@@ -77,7 +79,7 @@ begin
       pg_catalog.jsonb_build_object('children', pg_catalog.cardinality(v_rows)));
     v_n := v_n + 1;
   end loop;
-  return pg_catalog.jsonb_build_object('delivered', v_n, 'wake', v_wake);
+  return pg_catalog.jsonb_build_object('delivered', v_n + (v_out ->> 'settled')::int, 'wake', v_wake || coord.texts(v_out -> 'wake'));
 end $$;
 
 revoke execute on all functions in schema coord from public;

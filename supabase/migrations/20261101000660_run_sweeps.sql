@@ -42,6 +42,9 @@ begin
       update public.runs r set error = 'Run deadline exceeded' where r.project_id = p_r.project_id and r.id = p_r.id;
       return coord.texts(coord.stop_locked(p_r) -> 'wake');
     when p_what = 'lease' and p_r.status = 'claimed' and p_r.lease_until <= p_now then
+      if p_r.lapses >= 9 then  -- whoever takes it dies of it
+        return coord.end_run(p_r, 'failed', 'Claimed 10 times and never started');
+      end if;
       return coord.requeue_run(p_r, 0, null);
     when p_what = 'stopping' and p_r.status = 'stopping' then
       return coord.end_run(p_r, 'stopped', null);
@@ -57,7 +60,10 @@ create function coord.sweep_runs(p_stale int, p_remove int, p_no_match int, p_li
 declare v_now timestamptz := coord.now(); v_due record; v_r public.runs; v_x public.runners; v_wake text[] := '{}'; v_n int := 0; v_out jsonb;
 begin
   for v_x in select * from public.runners x where x.last_heartbeat <= v_now - pg_catalog.make_interval(secs => p_remove) order by x.runner_id limit p_limit for update skip locked loop
-    v_wake := v_wake || coord.remove_runner(v_x);
+    -- What it had is found below, run by run: a sweep waits for nobody's lock.
+    delete from public.runners r where r.runner_id = v_x.runner_id;
+    perform coord.emit(v_x.project_id, 'runner_removed', null, pg_catalog.jsonb_build_object('runner_id', v_x.runner_id));
+    v_wake := v_wake || coord.live_topic();
     perform coord.audit(coord.ensure_project('default'), null, 'system', 'remove_runner', array[v_x.runner_id], true, 'silent for too long');
     v_n := v_n + 1;
   end loop;
@@ -69,6 +75,9 @@ begin
     v_wake := v_wake || coord.run_due(v_r, v_due.what, v_now, p_stale);
     v_n := v_n + 1;
   end loop;
+  v_out := coord.stop_taskless(p_limit);
+  v_n := v_n + (v_out ->> 'stopped')::int;
+  v_wake := v_wake || coord.texts(v_out -> 'wake');
   v_out := coord.deliver_callbacks(p_no_match, p_limit);
   perform coord.live_after(null, 0);
   delete from coord.live_log l where l.seq in (select x.seq from coord.live_log x where x.at < v_now - interval '1 day' order by x.at limit 5000);
@@ -115,14 +124,16 @@ $$;
 
 -- Why a run is where it is: what it waits for, and for each runner what it lacks.
 create function coord.why_run(p_only bigint, p_run text, p_stale int) returns jsonb language plpgsql stable security definer set search_path = '' as $$
-declare v_r public.runs; v_now timestamptz := coord.now(); v_runners jsonb; v_fit int; v_before text; v_ahead int := 0; v_why text; v_reason text := 'waiting';
+declare v_r public.runs; v_now timestamptz := coord.now(); v_runners jsonb; v_fit int; v_full int; v_before text; v_ahead int := 0; v_why text; v_reason text := 'waiting';
 begin
   select * into v_r from public.runs r where r.run_id = p_run and (p_only is null or r.project_id = p_only);
   if v_r.id is null then perform coord.no_run(); end if;
   select pg_catalog.jsonb_agg(pg_catalog.jsonb_build_object('runner_id', x.runner_id, 'hostname', x.hostname, 'executor_profile', x.executor_profile, 'status', y.status,
-      'fits', pg_catalog.cardinality(y.lacks) = 0, 'lacks', y.lacks) order by x.runner_id), count(*) filter (where pg_catalog.cardinality(y.lacks) = 0 and y.status = 'online')
-    into v_runners, v_fit from public.runners x cross join lateral (select coord.runner_lacks(x, v_r.demands, v_r.project_id) as lacks,
-      case when x.last_heartbeat > v_now - pg_catalog.make_interval(secs => p_stale) then 'online' else 'stale' end as status) y;
+      'fits', pg_catalog.cardinality(y.lacks) = 0, 'lacks', y.lacks) order by x.runner_id), count(*) filter (where pg_catalog.cardinality(y.lacks) = 0 and y.status = 'online'),
+      count(*) filter (where pg_catalog.cardinality(y.lacks) = 0 and y.status = 'online' and y.full)
+    into v_runners, v_fit, v_full from public.runners x cross join lateral (select coord.runner_lacks(x, v_r.demands, v_r.project_id) as lacks,
+      case when x.last_heartbeat > v_now - pg_catalog.make_interval(secs => p_stale) then 'online' else 'stale' end as status,
+      (select count(*) from public.runs h where h.runner_id = x.runner_id and h.status in ('claimed', 'running', 'stopping')) >= x.capacity as full) y;
   if v_r.status <> 'pending' then
     v_reason := v_r.status;
     v_why := case when v_r.status in ('claimed', 'running', 'stopping') then pg_catalog.format('%s: runner %s has it', v_r.status, v_r.runner_id)
@@ -138,8 +149,9 @@ begin
   else
     select count(*) into v_ahead from (select 1 from coord.ready q where q.project_id = 0 and q.queue = 2 and q.class_id = v_r.class_id
       and (q.priority, q.id) < (v_r.priority, v_r.id) limit 1000) a;
-    v_reason := case when v_fit > 0 then 'queued' when v_runners is null then 'no_runner' else 'no_match' end;
-    v_why := case when v_fit > 0 then pg_catalog.format('%s runner(s) fit and have not asked for work yet; %s run(s) are ahead of it', v_fit, v_ahead)
+    v_reason := case when v_fit > 0 and v_full = v_fit then 'at_capacity' when v_fit > 0 then 'queued' when v_runners is null then 'no_runner' else 'no_match' end;
+    v_why := case when v_fit > 0 and v_full = v_fit then pg_catalog.format('the %s runner(s) that fit have as many runs as they take; %s run(s) are ahead of it', v_fit, v_ahead)
+      when v_fit > 0 then pg_catalog.format('%s runner(s) fit and have not asked for work yet; %s run(s) are ahead of it', v_fit, v_ahead)
       when v_runners is null then 'no runner is registered' else 'no runner that is online meets its demands ' || coalesce(v_r.demands::text, '{}') end
       || coalesce('; it fails at ' || coord.iso(v_r.timeout_at) || ' unless one does', '');
   end if;
