@@ -36,3 +36,13 @@ func (c *AgentCoordinationClient) UpdatePolicy(ctx context.Context, in UpdatePol
 func (c *AgentCoordinationClient) DisablePolicy(ctx context.Context, in PolicyRef) (VerificationPolicy, error) {
 	return call[VerificationPolicy](ctx, c, "DELETE", "/policies/:name", in)
 }
+
+// ListTrust returns how far agents are trusted and the evidence behind it.
+func (c *AgentCoordinationClient) ListTrust(ctx context.Context, in ListTrust) (TrustList, error) {
+	return call[TrustList](ctx, c, "GET", "/trust", in)
+}
+
+// SetTrust sets an agent's level and the ceiling that evidence may raise it to.
+func (c *AgentCoordinationClient) SetTrust(ctx context.Context, in SetTrust) (AgentTrust, error) {
+	return call[AgentTrust](ctx, c, "PUT", "/trust", in)
+}

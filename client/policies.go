@@ -163,7 +163,7 @@ type SimulatePolicies struct {
 	Truncated            bool            `json:"truncated,omitempty" doc:"the list of files is not whole"`
 	UnavailableExecutors []string        `json:"unavailable_executors,omitempty" maxItems:"20" maxLength:"100" doc:"leave these out of the choice"`
 	Draft                bool            `json:"draft,omitempty" doc:"not ready for review"`
-	Remote               string          `json:"remote,omitempty" maxLength:"500" doc:"normalised remote, for policies of certain repositories"`
+	Repository           string          `json:"repository,omitempty" maxLength:"500" doc:"normalised remote, for policies of certain repositories"`
 	Branch               string          `json:"branch,omitempty" maxLength:"500" doc:"for policies of certain branches"`
 	LockViolations       []LockViolation `json:"lock_violations,omitempty" maxItems:"1000"`
 }

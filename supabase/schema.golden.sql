@@ -281,6 +281,19 @@ public.agent_sessions
   heartbeat_at timestamp with time zone
   ended_at timestamp with time zone
   end_reason text
+public.agent_trust
+  project_id bigint not null
+  agent_id text not null
+  repository text not null default ''::text
+  level smallint not null
+  ceiling smallint not null
+  alpha double precision not null default 1
+  beta double precision not null default 1
+  since_change double precision not null default 0
+  evidence_at timestamp with time zone not null default coord.now()
+  frozen_until timestamp with time zone
+  set_by text
+  updated_at timestamp with time zone not null default coord.now()
 public.agents
   project_id bigint not null
   agent_id text not null
@@ -623,6 +636,21 @@ public.sessions
   created_by text not null default 'unknown'::text
   created_at timestamp with time zone not null default coord.now()
   updated_at timestamp with time zone not null default coord.now()
+public.trust_events
+  project_id bigint not null
+  id bigint not null identity
+  at timestamp with time zone not null default coord.now()
+  agent_id text not null
+  repository text not null
+  kind text not null
+  changeset_id uuid
+  weight double precision
+  alpha double precision
+  beta double precision
+  bound double precision
+  level smallint not null
+  by text not null
+  reason text not null default ''::text
 public.verification_policies
   project_id bigint not null
   id uuid not null default coord.uuid7()
@@ -750,6 +778,9 @@ agent_sessions: agent_sessions_project_id_agent_id_session_id_key UNIQUE (projec
 agent_sessions: agent_sessions_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE
 agent_sessions: agent_sessions_session_id_check CHECK (((length(session_id) >= 1) AND (length(session_id) <= 200)))
 agent_sessions: agent_sessions_status_check CHECK ((status = ANY (ARRAY['active'::text, 'lapsed'::text, 'ended'::text])))
+agent_trust: agent_trust_ceiling_check CHECK (((ceiling >= 0) AND (ceiling <= 4)))
+agent_trust: agent_trust_level_check CHECK (((level >= 0) AND (level <= 4)))
+agent_trust: agent_trust_pkey PRIMARY KEY (project_id, agent_id, repository)
 agents: agents_agent_id_check CHECK (((length(agent_id) >= 1) AND (length(agent_id) <= 200)))
 agents: agents_pkey PRIMARY KEY (project_id, agent_id)
 agents: agents_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE
@@ -891,6 +922,8 @@ sessions: sessions_pkey PRIMARY KEY (project_id, id)
 sessions: sessions_session_id_check CHECK (((length(session_id) >= 1) AND (length(session_id) <= 200)))
 sessions: sessions_session_id_key UNIQUE (session_id)
 sessions: sessions_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'running'::text, 'stopping'::text, 'stopped'::text, 'finished'::text, 'failed'::text])))
+trust_events: trust_events_kind_check CHECK ((kind = ANY (ARRAY['passed'::text, 'failed'::text, 'denied'::text, 'waived_failure'::text, 'set'::text, 'raised'::text, 'lowered'::text])))
+trust_events: trust_events_pkey PRIMARY KEY (project_id, id)
 verification_policies: verification_policies_executors_check CHECK ((cardinality(executors) > 0))
 verification_policies: verification_policies_fail_on_check CHECK ((fail_on = ANY (ARRAY['note'::text, 'warning'::text, 'error'::text])))
 verification_policies: verification_policies_id_key UNIQUE (id)
@@ -989,6 +1022,7 @@ CREATE INDEX agent_sessions_orchestrated ON public.agent_sessions USING btree (s
 CREATE INDEX agent_sessions_over ON public.agent_sessions USING btree (ended_at) WHERE (status <> 'active'::text)
 CREATE UNIQUE INDEX agent_sessions_pkey ON public.agent_sessions USING btree (project_id, id)
 CREATE UNIQUE INDEX agent_sessions_project_id_agent_id_session_id_key ON public.agent_sessions USING btree (project_id, agent_id, session_id)
+CREATE UNIQUE INDEX agent_trust_pkey ON public.agent_trust USING btree (project_id, agent_id, repository)
 CREATE UNIQUE INDEX agents_pkey ON public.agents USING btree (project_id, agent_id)
 CREATE INDEX approval_queue_expiry ON public.approval_queue USING btree (expires_at) WHERE (status = 'pending'::text)
 CREATE UNIQUE INDEX approval_queue_id_key ON public.approval_queue USING btree (id)
@@ -1063,6 +1097,13 @@ CREATE INDEX sessions_parent ON public.sessions USING btree (parent_session_id, 
 CREATE UNIQUE INDEX sessions_pkey ON public.sessions USING btree (project_id, id)
 CREATE UNIQUE INDEX sessions_session_id_key ON public.sessions USING btree (session_id)
 CREATE INDEX sessions_status ON public.sessions USING btree (project_id, status, created_at DESC, id DESC)
+CREATE INDEX trust_events_of ON public.trust_events USING btree (project_id, agent_id, id)
+CREATE UNIQUE INDEX trust_events_once ON public.trust_events USING btree (project_id, changeset_id, (
+CASE
+    WHEN (kind = 'waived_failure'::text) THEN kind
+    ELSE 'verdict'::text
+END)) WHERE ((changeset_id IS NOT NULL) AND (kind = ANY (ARRAY['passed'::text, 'failed'::text, 'denied'::text, 'waived_failure'::text])))
+CREATE UNIQUE INDEX trust_events_pkey ON public.trust_events USING btree (project_id, id)
 CREATE UNIQUE INDEX verification_policies_id_key ON public.verification_policies USING btree (id)
 CREATE UNIQUE INDEX verification_policies_pkey ON public.verification_policies USING btree (project_id, id)
 CREATE UNIQUE INDEX verification_policies_project_id_name_key ON public.verification_policies USING btree (project_id, name)
@@ -1084,6 +1125,7 @@ coord.acquire_lock_many(p_project bigint[], p_session bigint[], p_by text[], p_s
 coord.acquire_locks(p_project bigint, p_session bigint, p_by text, p_home bigint, p_space bigint[], p_kind text[], p_base text[], p_key text[], p_path text[], p_repo text[], p_re text[], p_pre text[], p_lk text[], p_branch text, p_mode text, p_minutes integer, p_reason text, p_wait boolean DEFAULT false, p_topic text DEFAULT NULL::text, p_ticket bigint DEFAULT NULL::bigint) returns jsonb security definer
 coord.add_attempt(p_r verification_results, p_infra integer, p_test integer, p_not_before timestamp with time zone) returns void
 coord.add_event(p_only bigint, p_session text, p_in jsonb) returns jsonb security definer
+coord.add_evidence(p_project bigint, p_agent text, p_repository text, p_kind text, p_changeset uuid, p_weight double precision) returns void
 coord.add_run(p_s sessions, p_by text, p_in jsonb, p_demands jsonb, p_no_match integer) returns runs
 coord.add_session(p_project bigint, p_by text, p_session text, p_status text, p_in jsonb) returns sessions
 coord.add_to(p_sums jsonb, p_project bigint, p_kind text, p_n integer DEFAULT 1) returns jsonb
@@ -1094,10 +1136,13 @@ coord.apply_head(p_project bigint, p_in jsonb) returns jsonb security definer
 coord.approval_wire(p_a approval_queue) returns jsonb
 coord.audit(p_project bigint, p_session bigint, p_by text, p_operation text, p_ids text[], p_success boolean DEFAULT true, p_reason text DEFAULT NULL::text, p_parameters jsonb DEFAULT NULL::jsonb, p_result jsonb DEFAULT NULL::jsonb) returns void
 coord.audit_guard() returns trigger
+coord.audit_waiver() returns trigger security definer
 coord.authenticate(p_hash bytea) returns TABLE(name text, scopes text[], agent_id text, agent_type text, project_id bigint, person text) security definer
 coord.author_trust(p_project bigint, p_repository text, p_agent text, p_verified boolean, p_permission text) returns integer security definer
 coord.backoff_seconds(p_id bigint, p_attempt integer) returns integer
 coord.base_names(p_in jsonb) returns text[]
+coord.beta_bound(p_a double precision, p_b double precision) returns double precision
+coord.beta_cdf(p_x double precision, p_a double precision, p_b double precision) returns double precision
 coord.bind_session(p_only bigint, p_by text, p_session text, p_in jsonb) returns jsonb security definer
 coord.blocked_work(p_project bigint, p_limit integer) returns jsonb security definer
 coord.brief_locks(p_project bigint, p_session bigint, p_now timestamp with time zone) returns jsonb
@@ -1164,6 +1209,7 @@ coord.ensure_project(p_name text) returns bigint security definer
 coord.event_wire(p_e events) returns jsonb
 coord.executor_classes() returns integer security definer
 coord.export_memory(p_project bigint, p_layer text, p_after bigint, p_archived boolean, p_limit integer) returns TABLE(id bigint, doc jsonb) security definer
+coord.faded(p_value double precision, p_from timestamp with time zone, p_now timestamp with time zone) returns double precision
 coord.fail(p_status integer, p_code text, p_what text, p_why text, p_next text, p_field text DEFAULT NULL::text) returns void
 coord.fail_run(p_r runs, p_error text) returns text[]
 coord.fold_memory(p_limit integer) returns integer security definer
@@ -1219,10 +1265,12 @@ coord.list_runners(p_only bigint, p_stale integer, p_remove integer) returns jso
 coord.list_runs(p_project bigint, p_filter jsonb, p_limit integer, p_after text, p_newest boolean) returns jsonb security definer
 coord.list_sessions(p_project bigint, p_capability text, p_status text, p_limit integer) returns jsonb security definer
 coord.list_skills(p_project bigint, p_tags text[], p_archived boolean, p_limit integer) returns jsonb security definer
+coord.list_trust(p_project bigint, p_agent text, p_repository text, p_limit integer) returns jsonb security definer
 coord.list_violations(p_project bigint, p_agent text, p_limit integer) returns jsonb security definer
 coord.list_work(p_project bigint, p_filter jsonb, p_limit integer, p_cursor bigint) returns jsonb security definer
 coord.live_after(p_after bigint, p_limit integer) returns jsonb security definer
 coord.live_topic() returns text
+coord.ln_gamma(p_x double precision) returns double precision
 coord.lock_anc(p_base text) returns text[]
 coord.lock_behind(p_project bigint, p_session bigint, p_now timestamp with time zone) returns coord.lock_edge[]
 coord.lock_blockers(p_project bigint, p_session bigint, p_before bigint, p_keys coord.lock_key[], p_anc text[], p_now timestamp with time zone) returns coord.lock_blocker[]
@@ -1246,6 +1294,7 @@ coord.lock_space(p_project bigint, p_name text) returns TABLE(id bigint, name te
 coord.lock_take_over(p_project bigint, p_blockers coord.lock_blocker[], p_agent text, p_now timestamp with time zone) returns jsonb
 coord.lock_task(p_project bigint, p_task uuid) returns work_queue
 coord.lock_to_wake(p_project bigint, p_keys coord.lock_key[], p_now timestamp with time zone) returns jsonb
+coord.lock_trust(p_project bigint, p_agent text, p_repository text) returns agent_trust
 coord.lock_under(p_path text, p_dir text) returns boolean
 coord.lock_waiting(p_project bigint, p_me agent_sessions, p_ticket bigint, p_keys coord.lock_key[], p_live coord.lock_blocker[], p_now timestamp with time zone) returns jsonb
 coord.lock_working(p_project bigint, p_session bigint) returns TABLE(id bigint, type text, content text, pinned boolean, tokens integer, shown text, shown_tokens integer) security definer
@@ -1279,6 +1328,8 @@ coord.no_session() returns void
 coord.nonempty_classes(p_project bigint, p_queue smallint, p_classes integer[]) returns integer[]
 coord.not_impartial(p_c changesets, p_who text) returns text
 coord.not_yours(p_task uuid, p_w work_queue) returns jsonb
+coord.note_outcome(p_c changesets) returns void
+coord.note_waived_failure(p_c changesets, p_reason text) returns void
 coord.notice(p_project bigint, p_session bigint, p_kind text, p_text text, p_data jsonb DEFAULT NULL::jsonb) returns void
 coord.notify_out(p_project bigint, p_key text, p_payload jsonb) returns text[]
 coord.now() returns timestamp with time zone
@@ -1366,6 +1417,7 @@ coord.runner_task_lanes(p_r runners) returns text[]
 coord.runner_topic(p_runner text) returns text
 coord.runner_topics(p_runners text[]) returns text[] security definer
 coord.runner_wire(p_r runners, p_now timestamp with time zone, p_stale integer) returns jsonb
+coord.save_trust(p_t agent_trust) returns void
 coord.seed_new_project() returns trigger security definer
 coord.seed_policies(p_project bigint) returns void
 coord.send_message(p_project bigint, p_session bigint, p_by text, p_sender text, p_to text[], p_text text, p_thread text, p_reply_to uuid, p_kind text, p_urgency text, p_ack boolean, p_unknown boolean) returns jsonb security definer
@@ -1378,6 +1430,7 @@ coord.session_status(p_only bigint, p_session text) returns jsonb security defin
 coord.session_wire(p_s sessions) returns jsonb
 coord.set_memory_policy(p_project bigint, p_by text, p_layer text, p_archive integer, p_delete integer) returns jsonb security definer
 coord.set_session(p_s sessions, p_status text) returns text[]
+coord.set_trust(p_project bigint, p_by text, p_agent text, p_repository text, p_level integer, p_ceiling integer, p_reason text) returns jsonb security definer
 coord.settle(p_project bigint, p_id uuid) returns text[]
 coord.settle_tasks(p_limit integer) returns jsonb
 coord.similar_words(p_project bigint, p_words text[]) returns TABLE(asked text, word text, score real) security definer
@@ -1428,6 +1481,11 @@ coord.tidy_demands(p_demands jsonb) returns jsonb
 coord.tok_meet(p_a text, p_b text) returns boolean
 coord.touch_sessions(p_projects bigint[], p_ids bigint[]) returns void security definer
 coord.tree_of(p_session text) returns TABLE(session_id text, depth integer)
+coord.trust_event(p_t agent_trust, p_kind text, p_changeset uuid, p_weight double precision, p_bound double precision, p_by text, p_reason text) returns boolean
+coord.trust_events_guard() returns trigger
+coord.trust_level(p_project bigint, p_agent text, p_repository text) returns integer security definer
+coord.trust_row(p_project bigint, p_agent text, p_repository text) returns agent_trust
+coord.trust_wire(p_t agent_trust) returns jsonb
 coord.truthy(p_value jsonb) returns jsonb
 coord.ts(p_at timestamp with time zone) returns text
 coord.unblock(p_project bigint, p_ids bigint[], p_now timestamp with time zone) returns text[]
@@ -1462,6 +1520,9 @@ coord.wrong_report(p_r runs, p_runner text, p_kind text) returns void
 CREATE TRIGGER audit_immutable BEFORE DELETE OR UPDATE ON coord.audit_log FOR EACH ROW EXECUTE FUNCTION coord.audit_guard()
 CREATE TRIGGER audit_no_truncate BEFORE TRUNCATE ON coord.audit_log FOR EACH STATEMENT EXECUTE FUNCTION coord.audit_guard()
 CREATE TRIGGER projects_policies AFTER INSERT ON public.projects FOR EACH ROW EXECUTE FUNCTION coord.seed_new_project()
+CREATE TRIGGER trust_events_immutable BEFORE DELETE OR UPDATE ON public.trust_events FOR EACH ROW EXECUTE FUNCTION coord.trust_events_guard()
+CREATE TRIGGER trust_events_no_truncate BEFORE TRUNCATE ON public.trust_events FOR EACH STATEMENT EXECUTE FUNCTION coord.trust_events_guard()
+CREATE TRIGGER verification_results_waiver AFTER UPDATE OF status ON public.verification_results FOR EACH ROW WHEN (((new.status = 'completed'::text) AND (old.status <> 'completed'::text) AND (NOT new.required) AND (new.conclusion = ANY (ARRAY['failure'::text, 'timed_out'::text])))) EXECUTE FUNCTION coord.audit_waiver()
 
 -- views
 public.lock_list (security_invoker=true): project_id bigint, space bigint, token bigint, acquired_at timestamp with time zone, file_path text, locked_by text, agent_type text, session_id text, mode text, branch text, repository text, locked_at text, expires_at text, seconds_left integer, reason text, fencing_token text
@@ -1478,6 +1539,9 @@ public.agent_blueprints: agent_blueprints_service for ALL to service_role using 
 public.agent_sessions: agent_sessions_read for SELECT to anon, authenticated using ((project_id IN ( SELECT projects.id
    FROM projects))) check ()
 public.agent_sessions: agent_sessions_service for ALL to service_role using (true) check (true)
+public.agent_trust: agent_trust_read for SELECT to anon, authenticated using ((project_id IN ( SELECT projects.id
+   FROM projects))) check ()
+public.agent_trust: agent_trust_service for ALL to service_role using (true) check (true)
 public.agents: agents_read for SELECT to anon, authenticated using ((project_id IN ( SELECT projects.id
    FROM projects))) check ()
 public.agents: agents_service for ALL to service_role using (true) check (true)
@@ -1540,6 +1604,9 @@ public.runs: runs_service for ALL to service_role using (true) check (true)
 public.sessions: sessions_read for SELECT to anon, authenticated using ((project_id IN ( SELECT projects.id
    FROM projects))) check ()
 public.sessions: sessions_service for ALL to service_role using (true) check (true)
+public.trust_events: trust_events_read for SELECT to anon, authenticated using ((project_id IN ( SELECT projects.id
+   FROM projects))) check ()
+public.trust_events: trust_events_service for ALL to service_role using (true) check (true)
 public.verification_policies: verification_policies_read for SELECT to anon, authenticated using ((project_id IN ( SELECT projects.id
    FROM projects))) check ()
 public.verification_policies: verification_policies_service for ALL to service_role using (true) check (true)
@@ -1561,6 +1628,9 @@ agent_sessions: DELETE, INSERT, SELECT, UPDATE to service_role
 agent_sessions: SELECT to anon
 agent_sessions: SELECT to authenticated
 agent_sessions_id_seq: USAGE to service_role
+agent_trust: DELETE, INSERT, SELECT, UPDATE to service_role
+agent_trust: SELECT to anon
+agent_trust: SELECT to authenticated
 agents: DELETE, INSERT, SELECT, UPDATE to service_role
 agents: SELECT to anon
 agents: SELECT to authenticated
@@ -1637,6 +1707,10 @@ sessions: DELETE, INSERT, SELECT, UPDATE to service_role
 sessions: SELECT to anon
 sessions: SELECT to authenticated
 sessions_id_seq: USAGE to service_role
+trust_events: DELETE, INSERT, SELECT, UPDATE to service_role
+trust_events: SELECT to anon
+trust_events: SELECT to authenticated
+trust_events_id_seq: USAGE to service_role
 verification_policies: DELETE, INSERT, SELECT, UPDATE to service_role
 verification_policies: SELECT to anon
 verification_policies: SELECT to authenticated

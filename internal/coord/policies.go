@@ -121,7 +121,7 @@ func (s *Store) SimulatePolicies(ctx context.Context, c ident.Caller, in client.
 		trust = *in.TrustLevel
 	}
 	return router.Route(route.Change{
-		Repository: in.Remote, Branch: in.Branch, Files: in.Files, Truncated: in.Truncated, TrustLevel: trust, PriorFailures: in.PriorFailures,
+		Repository: in.Repository, Branch: in.Branch, Files: in.Files, Truncated: in.Truncated, TrustLevel: trust, PriorFailures: in.PriorFailures,
 		Fork: in.Fork, Draft: in.Draft, UnavailableExecutors: in.UnavailableExecutors, LockViolations: in.LockViolations,
 	}), nil
 }

@@ -216,6 +216,9 @@ func TestEveryChangeWritesOneAuditRow(t *testing.T) {
 		func() change {
 			return change{operation: "disable_policy", as: "update_policy", args: map[string]any{"name": "p"}}
 		},
+		func() change {
+			return change{operation: "set_trust", args: map[string]any{"agent": "bob", "level": 3.0}}
+		},
 		func() change { return change{operation: "cleanup_agents"} },
 		func() change { return change{operation: "purge_audit", args: map[string]any{"days": 30.0}} },
 		func() change { return change{operation: "end_session"} },

@@ -34,5 +34,6 @@ func Catalogue(d Deps) *op.Catalogue {
 	runners(c, d.Store)
 	blueprints(c, d.Store)
 	policies(c, d.Store)
+	trust(c, d.Store)
 	return c
 }
