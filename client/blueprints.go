@@ -12,6 +12,25 @@ type MCPServer struct {
 	Headers map[string]string `json:"headers,omitempty"`
 }
 
+// Problem says what is wrong with it, empty when nothing is: a stdio server has a command and may have args and env, an
+// http server a url and may have headers. A type that is left out is stdio, or http where there is a url alone.
+func (m MCPServer) Problem() string {
+	http := m.Type == "http" || m.Type == "" && m.URL != "" && m.Command == ""
+	switch {
+	case m.Type != "" && m.Type != "stdio" && m.Type != "http":
+		return "has a type other than stdio and http"
+	case http && m.URL == "":
+		return "is an http server without a url"
+	case http && (m.Command != "" || len(m.Args) > 0 || len(m.Env) > 0):
+		return "is an http server and cannot have command, args or env"
+	case !http && m.Command == "":
+		return "is a stdio server without a command"
+	case !http && (m.URL != "" || len(m.Headers) > 0):
+		return "is a stdio server and cannot have url or headers"
+	}
+	return ""
+}
+
 // AgentBlueprint describes an agent: what it is told, which servers it has, where it may run. Members that are not set
 // are left out.
 type AgentBlueprint struct {

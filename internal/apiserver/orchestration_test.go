@@ -115,7 +115,9 @@ func TestCurlLinesOfTheSeed(t *testing.T) {
 	if one, _ := list[0].(map[string]any); one["status"] != "online" || one["require_matching_tags"] != false || fmt.Sprint(one["tags"]) != "[python]" || one["executor"] == nil {
 		t.Errorf("%v", list)
 	}
-	s.is(200, "GET", url+"/health", "")
+	if h := s.is(200, "GET", url+"/health", ""); h["status"] != "healthy" {
+		t.Errorf("%v", h)
+	}
 	missing := s.is(422, "POST", url+"/runs", `{"type": "start_session"}`)
 	if d, _ := missing["detail"].([]any); len(d) != 1 || fmt.Sprint(d[0].(map[string]any)["loc"]) != "[body prompt]" || d[0].(map[string]any)["type"] != "missing" {
 		t.Errorf("%v", missing)
@@ -129,6 +131,12 @@ func TestCurlLinesOfTheSeed(t *testing.T) {
 		t.Errorf("%v", a)
 	}
 	s.is(400, "POST", url+"/agents", `{"name": "../x", "description": "d"}`)
+	for _, server := range []string{`{"command": "c", "colour": 1}`, `{}`, `{"type": "http"}`, `{"url": "u", "command": "c"}`} {
+		s.is(422, "POST", url+"/agents", `{"name": "b", "description": "d", "mcp_servers": {"x": `+server+`}}`)
+		s.is(422, "PATCH", url+"/agents/a", `{"mcp_servers": {"x": `+server+`}}`)
+		s.is(422, "POST", url+"/capabilities", `{"name": "b", "description": "d", "mcp_servers": {"x": `+server+`}}`)
+	}
+	s.is(404, "GET", url+"/agents/b", "")
 	s.is(204, "DELETE", url+"/agents/a", "")
 	if e := s.is(404, "GET", url+"/agents/a", ""); e["detail"] != "Agent not found: a" {
 		t.Errorf("%v", e)

@@ -2,6 +2,7 @@ package apiserver
 
 import (
 	"fmt"
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -152,5 +153,36 @@ func TestAGapIsDeclared(t *testing.T) {
 	}
 	if _, event, _ := late.next(t); event != "session_created" {
 		t.Errorf("%s", event)
+	}
+}
+
+// curlLines are the commands printed in the older service's documents.
+var curlLines = []struct{ line, answer string }{
+	{"curl http://localhost:8765/health", `"status":"healthy"`},
+	{`curl -X POST http://localhost:8765/runner/register \
+  -H "Content-Type: application/json" \
+  -d '{
+    "hostname": "test",
+    "project_dir": "/tmp",
+    "executor_profile": "coding",
+    "executor": {"type": "claude-code", "command": "...", "config": {}},
+    "tags": ["python"]
+  }'`, `"runner_id":"lnch_`},
+	{"curl http://localhost:8765/runners", `"require_matching_tags":false`},
+}
+
+// TestCurlLinesAsPrinted runs them in a shell, with this server's address for theirs.
+func TestCurlLinesAsPrinted(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("curl"); err != nil {
+		t.Skip("there is no curl on this machine")
+	}
+	url := open(t, pgtest.DSN(t), nil)
+	for _, c := range curlLines {
+		line := strings.Replace(strings.Replace(c.line, "http://localhost:8765", url, 1), "curl ", "curl -sS --fail-with-body ", 1)
+		out, err := exec.CommandContext(t.Context(), "sh", "-c", line).CombinedOutput()
+		if err != nil || !strings.Contains(string(out), c.answer) {
+			t.Errorf("%s\n%v %s", c.line, err, out)
+		}
 	}
 }

@@ -12,6 +12,7 @@
 package blueprintdir
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -142,6 +143,11 @@ func readServers(path string) (map[string]client.MCPServer, error) {
 	if err := readJSON(path, &s, false); err != nil {
 		return nil, err
 	}
+	for name, m := range s.MCPServers {
+		if what := m.Problem(); what != "" {
+			return nil, fmt.Errorf("%s: the MCP server %q %s", filepath.Base(path), name, what)
+		}
+	}
 	return s.MCPServers, nil
 }
 
@@ -151,7 +157,11 @@ func readJSON(path string, into any, needed bool) error {
 		return nil
 	}
 	if err == nil {
-		err = json.Unmarshal(text, into)
+		decoder := json.NewDecoder(bytes.NewReader(text))
+		if _, exact := into.(*servers); exact { // a misspelt member of a server would be a server that is not reached
+			decoder.DisallowUnknownFields()
+		}
+		err = decoder.Decode(into)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", filepath.Base(path), err)

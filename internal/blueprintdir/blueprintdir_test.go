@@ -65,3 +65,30 @@ func TestWhatIsNoBlueprintIsSkipped(t *testing.T) {
 		t.Error("a name that leaves the folder was written")
 	}
 }
+
+// TestAServerNobodyCouldReachIsSkipped, with its agent, and named.
+func TestAServerNobodyCouldReachIsSkipped(t *testing.T) {
+	t.Parallel()
+	for name, server := range map[string]string{
+		"a member that is not known": `{"command": "x", "colour": 1}`, "no command": `{}`, "no url": `{"type": "http"}`,
+		"both": `{"type": "http", "url": "u", "command": "c"}`, "another type": `{"type": "sse", "url": "u"}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			at := filepath.Join(dir, "a")
+			for file, text := range map[string]string{"agent.json": `{"name": "a", "description": "d"}`, "agent.mcp.json": `{"mcpServers": {"s": ` + server + `}}`} {
+				if err := os.MkdirAll(at, 0o700); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(filepath.Join(at, file), []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			got, skipped, err := blueprintdir.Read(dir)
+			if err != nil || len(got.Agents) != 0 || len(skipped) != 1 {
+				t.Errorf("%+v %v %v", got, skipped, err)
+			}
+		})
+	}
+}

@@ -3,9 +3,13 @@ package coord
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/agent-coordinator/agent-coordinator/client"
+	"github.com/agent-coordinator/agent-coordinator/internal/fault"
 	"github.com/agent-coordinator/agent-coordinator/internal/ident"
 )
 
@@ -27,6 +31,9 @@ func (s *Store) GetAgent(ctx context.Context, _ ident.Caller, in client.GetAgent
 
 // CreateAgent makes a blueprint. Codes: invalid (400: name), conflict.
 func (s *Store) CreateAgent(ctx context.Context, c ident.Caller, in client.CreateAgent) (client.AgentBlueprint, error) {
+	if err := checkServers(in.MCPServers); err != nil {
+		return client.AgentBlueprint{}, err
+	}
 	in.MCPServers = TypedServers(in.MCPServers)
 	return s.putAgent(ctx, c, in.Name, in, true)
 }
@@ -34,6 +41,9 @@ func (s *Store) CreateAgent(ctx context.Context, c ident.Caller, in client.Creat
 // UpdateAgent changes a blueprint. Codes: not_found.
 func (s *Store) UpdateAgent(ctx context.Context, c ident.Caller, in client.UpdateAgent) (client.AgentBlueprint, error) {
 	if in.MCPServers != nil {
+		if err := checkServers(*in.MCPServers); err != nil {
+			return client.AgentBlueprint{}, err
+		}
 		TypedServers(*in.MCPServers) // in place: an empty map clears
 	}
 	return s.putAgent(ctx, c, in.Name, in, false)
@@ -69,6 +79,9 @@ func (s *Store) GetCapability(ctx context.Context, _ ident.Caller, in client.Blu
 
 // CreateCapability makes a capability. Codes: invalid (400: name), conflict.
 func (s *Store) CreateCapability(ctx context.Context, c ident.Caller, in client.CreateCapability) (client.Capability, error) {
+	if err := checkServers(in.MCPServers); err != nil {
+		return client.Capability{}, err
+	}
 	in.MCPServers = TypedServers(in.MCPServers)
 	return s.putCapability(ctx, c, in.Name, in, true)
 }
@@ -76,6 +89,9 @@ func (s *Store) CreateCapability(ctx context.Context, c ident.Caller, in client.
 // UpdateCapability changes a capability. Codes: not_found.
 func (s *Store) UpdateCapability(ctx context.Context, c ident.Caller, in client.UpdateCapability) (client.Capability, error) {
 	if in.MCPServers != nil {
+		if err := checkServers(*in.MCPServers); err != nil {
+			return client.Capability{}, err
+		}
 		TypedServers(*in.MCPServers) // in place: an empty map clears
 	}
 	return s.putCapability(ctx, c, in.Name, in, false)
@@ -92,6 +108,16 @@ func (s *Store) putCapability(ctx context.Context, c ident.Caller, name string, 
 // DeleteCapability removes a capability. Codes: not_found, conflict (agents use it).
 func (s *Store) DeleteCapability(ctx context.Context, c ident.Caller, in client.BlueprintRef) (client.Nothing, error) {
 	return changed[client.Nothing](ctx, s, `select coord.delete_capability($1, $2, $3)`, c.ProjectID, c.By, in.Name)
+}
+
+// checkServers refuses servers that no agent could reach.
+func checkServers(servers map[string]client.MCPServer) error {
+	for _, name := range slices.Sorted(maps.Keys(servers)) {
+		if what := servers[name].Problem(); what != "" {
+			return fault.Invalid("mcp_servers."+name, fmt.Sprintf("the MCP server %q %s", name, what), "give stdio servers a command (args, env), http servers a url (headers)")
+		}
+	}
+	return nil
 }
 
 // TypedServers gives servers without a type theirs: http where there is a url and no command, else stdio. It changes and

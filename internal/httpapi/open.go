@@ -53,7 +53,7 @@ func (h *health) check(ctx context.Context) error {
 
 // serveHealth is 200 while the process lives: what watches it must not restart a server whose database is away.
 func (s *Server) serveHealth(c *gin.Context) {
-	status, db := "ok", "ok"
+	status, db := "healthy", "ok"
 	if s.health.check(c.Request.Context()) != nil {
 		status, db = "degraded", "unavailable"
 	}

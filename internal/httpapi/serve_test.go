@@ -64,7 +64,7 @@ func TestOpenRoutes(t *testing.T) {
 			t.Errorf("HEAD %s: %d", path, a.Code)
 		}
 	}
-	if a := send(t, h, "GET", "/health", ""); a.body["status"] != "ok" || a.body["db"] != "ok" || a.body["version"] != "v" {
+	if a := send(t, h, "GET", "/health", ""); a.body["status"] != "healthy" || a.body["db"] != "ok" || a.body["version"] != "v" {
 		t.Errorf("health: %v", a.body)
 	}
 	if page := send(t, h, "GET", "/docs", "").Body.String(); strings.Contains(page, "http://") || strings.Contains(page, "https://") {
