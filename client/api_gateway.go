@@ -37,6 +37,51 @@ func (c *AgentCoordinationClient) DisablePolicy(ctx context.Context, in PolicyRe
 	return call[VerificationPolicy](ctx, c, "DELETE", "/policies/:name", in)
 }
 
+// SubmitChanges hands a pushed commit over for verification.
+func (c *AgentCoordinationClient) SubmitChanges(ctx context.Context, in SubmitChangeset) (SubmittedChangeset, error) {
+	return call[SubmittedChangeset](ctx, c, "POST", "/changesets", in)
+}
+
+// ListChangesets lists changes under verification and decided ones, newest first.
+func (c *AgentCoordinationClient) ListChangesets(ctx context.Context, in ListChangesets) (Changesets, error) {
+	return call[Changesets](ctx, c, "GET", "/changesets", in)
+}
+
+// GetChangeset returns one changeset with its runs, approvals and timeline.
+func (c *AgentCoordinationClient) GetChangeset(ctx context.Context, in ChangesetRef) (ChangesetDetail, error) {
+	return call[ChangesetDetail](ctx, c, "GET", "/changesets/:changeset_id", in)
+}
+
+// RerunChangeset verifies a commit again.
+func (c *AgentCoordinationClient) RerunChangeset(ctx context.Context, in RerunChangeset) (Changeset, error) {
+	return call[Changeset](ctx, c, "POST", "/changesets/:changeset_id/rerun", in)
+}
+
+// CancelChangeset ends what is being verified of a commit.
+func (c *AgentCoordinationClient) CancelChangeset(ctx context.Context, in CancelChangeset) (Changeset, error) {
+	return call[Changeset](ctx, c, "POST", "/changesets/:changeset_id/cancel", in)
+}
+
+// OverrideChangeset sets the verdict of one commit by hand, as a reviewer.
+func (c *AgentCoordinationClient) OverrideChangeset(ctx context.Context, in OverrideChangeset) (Changeset, error) {
+	return call[Changeset](ctx, c, "POST", "/changesets/:changeset_id/override", in)
+}
+
+// ListApprovals lists what people are asked to decide, oldest first.
+func (c *AgentCoordinationClient) ListApprovals(ctx context.Context, in ListApprovals) (ApprovalList, error) {
+	return call[ApprovalList](ctx, c, "GET", "/approvals", in)
+}
+
+// ApproveChange votes for one commit.
+func (c *AgentCoordinationClient) ApproveChange(ctx context.Context, in VoteApproval) (Approval, error) {
+	return call[Approval](ctx, c, "POST", "/approvals/:approval_id/approve", in)
+}
+
+// DenyChange votes against one commit.
+func (c *AgentCoordinationClient) DenyChange(ctx context.Context, in VoteApproval) (Approval, error) {
+	return call[Approval](ctx, c, "POST", "/approvals/:approval_id/deny", in)
+}
+
 // ListTrust returns how far agents are trusted and the evidence behind it.
 func (c *AgentCoordinationClient) ListTrust(ctx context.Context, in ListTrust) (TrustList, error) {
 	return call[TrustList](ctx, c, "GET", "/trust", in)

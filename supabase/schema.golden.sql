@@ -1184,7 +1184,7 @@ coord.create_person(p_project bigint, p_by text, p_name text, p_roles text[]) re
 coord.create_run(p_project bigint, p_only bigint, p_by text, p_in jsonb, p_limits jsonb) returns jsonb security definer
 coord.create_session(p_project bigint, p_only bigint, p_by text, p_in jsonb) returns jsonb security definer
 coord.cut(p_text text, p_bytes integer) returns text
-coord.decide(p_c changesets, p_state text, p_reason text) returns text[]
+coord.decide(p_c changesets, p_state text, p_reason text, p_audited boolean DEFAULT false) returns text[]
 coord.default_policies() returns jsonb
 coord.delete_agent(p_project bigint, p_by text, p_name text) returns jsonb security definer
 coord.delete_capability(p_project bigint, p_by text, p_name text) returns jsonb security definer
@@ -1431,7 +1431,7 @@ coord.session_wire(p_s sessions) returns jsonb
 coord.set_memory_policy(p_project bigint, p_by text, p_layer text, p_archive integer, p_delete integer) returns jsonb security definer
 coord.set_session(p_s sessions, p_status text) returns text[]
 coord.set_trust(p_project bigint, p_by text, p_agent text, p_repository text, p_level integer, p_ceiling integer, p_reason text) returns jsonb security definer
-coord.settle(p_project bigint, p_id uuid) returns text[]
+coord.settle(p_project bigint, p_id uuid, p_audited boolean DEFAULT false) returns text[]
 coord.settle_tasks(p_limit integer) returns jsonb
 coord.similar_words(p_project bigint, p_words text[]) returns TABLE(asked text, word text, score real) security definer
 coord.skill_json(p_k memory_procedural) returns jsonb
@@ -1447,6 +1447,7 @@ coord.store_event(p_project bigint, p_session text, p_in jsonb) returns void
 coord.store_policy(p_project bigint, p_by text, p_id uuid, p_in jsonb) returns verification_policies
 coord.store_route(p_project bigint, p_id uuid, p_version integer, p_in jsonb) returns jsonb security definer
 coord.store_skill(p_project bigint, p_session bigint, p_by text, p_name text, p_description text, p_steps jsonb, p_tags text[]) returns jsonb security definer
+coord.submit_changeset(p_project bigint, p_session bigint, p_by text, p_in jsonb) returns jsonb security definer
 coord.submit_work(p_project bigint, p_session bigint, p_by text, p_repository text, p_tasks jsonb) returns jsonb security definer
 coord.supersede_line(p_project bigint, p_repository text, p_line text, p_keep uuid, p_state text, p_why text) returns text[]
 coord.sweep_changesets(p_limit integer, p_queue_seconds integer, p_blocked_seconds integer) returns jsonb security definer

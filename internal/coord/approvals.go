@@ -3,6 +3,7 @@ package coord
 import (
 	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"github.com/agent-coordinator/agent-coordinator/client"
@@ -18,14 +19,12 @@ func (s *Store) ListApprovals(ctx context.Context, c ident.Caller, in client.Lis
 // VoteApproval approves (or denies) what an approval is about. Codes: not_found, forbidden (one's own change, an agent,
 // not whom the policy asks for), conflict (it is decided, or for another commit).
 func (s *Store) VoteApproval(ctx context.Context, c ident.Caller, in client.VoteApproval, vote string) (client.Approval, error) {
-	if c.Agent != "" && c.Person == "" {
-		return client.Approval{}, fault.New(client.CodeForbidden, "agents do not approve changes", "a person decides", "use a person's key: coordctl keys create --person")
-	}
 	role := "reviewer"
-	for _, sc := range c.Scopes {
-		if sc == ident.Admin {
-			role = "admin"
-		}
+	if slices.Contains(c.Scopes, ident.Admin) {
+		role = "admin"
+	}
+	if c.Agent != "" && c.Person == "" && role != "admin" {
+		return client.Approval{}, fault.New(client.CodeForbidden, "agents do not approve changes", "a person decides", "call with a person's key and without agent_id: coordctl keys create --person")
 	}
 	return act[client.Approval](ctx, s, `select coord.vote_approval($1, $2, $3, $4, $5, $6, $7, nullif($8, ''))`,
 		only(c), c.By, voter(c), role, in.ApprovalID, vote, in.Comment, in.HeadSHA)

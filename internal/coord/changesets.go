@@ -64,6 +64,13 @@ func (s *Store) ApplyGone(ctx context.Context, project int64, h Head) error {
 	return err
 }
 
+// SubmitChangeset hands a commit over for verification, in the caller's session. One that is known gets what is new about
+// it. Codes: not_found (repository, task), invalid, conflict (the repository is another project's).
+func (s *Store) SubmitChangeset(ctx context.Context, c ident.Caller, in client.SubmitChangeset) (client.SubmittedChangeset, error) {
+	in.Repository = cmp.Or(in.Repository, c.Repository)
+	return acted[client.SubmittedChangeset](ctx, s, in, `select coord.submit_changeset($1, $2, $3, $4)`, c.ProjectID, c.SessionID, c.By)
+}
+
 // RoutingChangeset is a changeset that a router has under its lease.
 type RoutingChangeset struct {
 	ProjectID     int64          `json:"project_id"`

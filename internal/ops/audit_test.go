@@ -3,6 +3,7 @@ package ops_test
 import (
 	"context"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -217,6 +218,17 @@ func TestEveryChangeWritesOneAuditRow(t *testing.T) {
 			return change{operation: "disable_policy", as: "update_policy", args: map[string]any{"name": "p"}}
 		},
 		func() change {
+			w.exec(`insert into public.repositories (project_id, name, remote) select id, 'shop', 'git.example/acme/shop' from public.projects where name = 'demo'`)
+			return change{operation: "submit_changes", as: "receive_changeset", args: map[string]any{"repository": "shop", "branch": "b", "head_sha": strings.Repeat("a", 40)}}
+		},
+		func() change { return change{operation: "cancel_changeset", args: changeset(w)} },
+		func() change { return change{operation: "rerun_changeset", args: changeset(w)} },
+		func() change {
+			return change{operation: "override_changeset", args: with(changeset(w), "reason", "seen by hand")}
+		},
+		func() change { return change{operation: "approve_change", args: asked(w)} },
+		func() change { return change{operation: "deny_change", args: asked(w)} },
+		func() change {
 			return change{operation: "set_trust", args: map[string]any{"agent": "bob", "level": 3.0}}
 		},
 		func() change { return change{operation: "cleanup_agents"} },
@@ -352,4 +364,16 @@ func TestAuditIsQueried(t *testing.T) {
 	if e.SessionID != "s2" || e.AgentType == "" || e.ObjectIDs[0] != "s2" || e.DurationMS <= 0 || e.ID == "" {
 		t.Errorf("%+v", e)
 	}
+}
+
+// changeset is the latest one.
+func changeset(w *world) map[string]any {
+	return map[string]any{"changeset_id": scan[string](w, `select id::text from public.changesets order by seq desc limit 1`)}
+}
+
+// asked is an approval that needs two votes, of a changeset that waits for it.
+func asked(w *world) map[string]any {
+	w.exec(`update public.changesets set state = 'verifying', route_version = route_version + 1, verdict = null`)
+	return map[string]any{"approval_id": scan[string](w, `insert into public.approval_queue (project_id, changeset_id, head_sha, route_version, policy_name, required_count, status)
+		select project_id, id, head_sha, route_version, 'p' || route_version, 2, 'pending' from public.changesets returning id::text`)}
 }

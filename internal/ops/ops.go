@@ -34,6 +34,8 @@ func Catalogue(d Deps) *op.Catalogue {
 	runners(c, d.Store)
 	blueprints(c, d.Store)
 	policies(c, d.Store)
+	changesets(c, d.Store)
+	approvals(c, d.Store)
 	trust(c, d.Store)
 	return c
 }

@@ -152,7 +152,7 @@ begin
     v_new := true;
     perform coord.changeset_note(p_project, v_c.id, 'received', pg_catalog.format('%s on %s', pg_catalog.left(v_head, 10), coalesce(nullif(v_c.branch, ''), v_line)),
       pg_catalog.jsonb_build_object('source', v_c.source, 'actor', v_c.actor_login));
-    perform coord.audit(p_project, null, coalesce(p_in ->> 'by', 'gateway'), 'receive_changeset', array[v_c.id::text], true, null, pg_catalog.jsonb_build_object('repository', v_repo, 'head_sha', v_head));
+    perform coord.audit(p_project, (p_in ->> 'session')::bigint, coalesce(p_in ->> 'by', 'gateway'), 'receive_changeset', array[v_c.id::text], true, null, pg_catalog.jsonb_build_object('repository', v_repo, 'head_sha', v_head));
     if not v_newer then
       perform coord.changeset_note(p_project, v_c.id, 'superseded', 'it arrived after a newer head of its line');
     end if;
@@ -187,7 +187,7 @@ $$;
 
 -- The bases that a head is compared with: a push without one means the default branch.
 create function coord.base_names(p_in jsonb) returns text[] language sql immutable parallel safe set search_path = '' as $$
-  select array[coalesce(p_in ->> 'base_ref', p_in ->> 'default_branch', '')]
+  select pg_catalog.array_remove(array[coalesce(p_in ->> 'base_ref', p_in ->> 'default_branch')], null)
 $$;
 
 -- Why a known head must be routed anew, or null.
@@ -196,7 +196,7 @@ create function coord.why_again(p_c public.changesets, p_in jsonb, p_newer boole
     when p_newer and p_c.state = 'superseded' then 'it is the head of its branch again'
     when p_c.state = 'superseded' then null
     when p_c.state = 'cancelled' then case when p_newer then 'it is back' end
-    when not coord.base_names(p_in) <@ p_c.bases then 'it is to be merged into ' || coalesce(p_in ->> 'base_ref', p_in ->> 'default_branch', 'another base') || ' as well'
+    when cardinality(p_c.bases) > 0 and not coord.base_names(p_in) <@ p_c.bases then 'it is to be merged into ' || coalesce(p_in ->> 'base_ref', p_in ->> 'default_branch', 'another base') || ' as well'
     when p_c.draft and p_in ->> 'draft' = 'false' then 'it is ready for review'
     when not p_c.is_fork and p_in ->> 'fork' = 'true' then 'it comes from a fork'
   end
@@ -221,7 +221,39 @@ begin
   return pg_catalog.jsonb_build_object('late', false, 'wake', v_wake || array['g:runs', coord.live_topic()]);
 end $$;
 
+----------------------------------------------------------------------------------- agents' submissions
+-- A commit that an agent hands over. The repository is named as the project knows it, or by its normalised remote; empty is
+-- the project's only one. Whose key called decides whether the agent is who it says (verified). Reply: SubmittedChangeset.
+create function coord.submit_changeset(p_project bigint, p_session bigint, p_by text, p_in jsonb) returns jsonb language plpgsql security definer set search_path = '' as $$
+declare v_s public.agent_sessions := coord.session(p_project, p_session); v_name text := nullif(p_in ->> 'repository', ''); v_r public.repositories; v_url text; v_default text; v_n int; v_out jsonb; v_c public.changesets;
+begin
+  select count(*) into v_n from public.repositories r where r.project_id = p_project;
+  if v_name is null and v_n > 1 then
+    perform coord.fail(422, 'invalid', 'repository is needed', 'this project has several', 'name one of them: ' || (select pg_catalog.string_agg(coalesce(x.remote, x.name), ', ') from (select * from public.repositories r where r.project_id = p_project order by r.id limit 20) x), 'repository');
+  end if;
+  select * into v_r from public.repositories r where r.project_id = p_project and (v_name is null or r.name = v_name or r.remote = v_name) order by r.remote = v_name desc nulls last, r.id limit 1;
+  if v_r.id is null and v_name ~ '^[a-z0-9.-]+\.[a-z0-9.-]+(/[A-Za-z0-9._-]+)+$' then
+    if exists (select from coord.repository_aliases a where a.alias = 'remote:' || v_name and a.project_id <> p_project) then
+      perform coord.fail(409, 'conflict', 'that repository belongs to another project', 'a repository belongs to one project', 'send the project it belongs to', 'repository');
+    end if;
+    perform coord.resolve_repository((select p.name from public.projects p where p.id = p_project), v_name, null, pg_catalog.regexp_replace(v_name, '^.*/', ''));
+    select * into v_r from public.repositories r where r.project_id = p_project and r.remote = v_name;
+  end if;
+  if v_r.id is null then
+    perform coord.fail(404, 'not_found', 'no such repository in this project', 'it was never seen', 'send its remote, such as github.com/acme/shop', 'repository');
+  end if;
+  if p_in ->> 'task_id' is not null and not exists (select from public.work_queue w where w.project_id = p_project and w.task_id = (p_in ->> 'task_id')::uuid) then
+    perform coord.fail(404, 'not_found', 'Task not found', 'this project has no such task', 'leave task_id out, or send the id that get_work gave', 'task_id');
+  end if;
+  select c.clone_url, c.default_branch into v_url, v_default from public.changesets c where c.project_id = p_project and c.repository = coalesce(v_r.remote, v_r.name) and c.clone_url is not null order by c.seq desc limit 1;
+  v_out := coord.apply_head(p_project, (p_in - 'changed_files') || pg_catalog.jsonb_build_object('source', 'agent', 'repository', coalesce(v_r.remote, v_r.name), 'claimed_files', p_in -> 'changed_files',
+    'clone_url', coalesce(v_url, 'https://' || v_r.remote || '.git'), 'default_branch', v_default, 'agent_id', v_s.agent_id, 'agent_type', v_s.agent_type, 'session_id', v_s.session_id, 'session', p_session, 'by', p_by, 'fork', false,
+    'ref', 'refs/heads/' || (p_in ->> 'branch'), 'agent_verified', exists (select from coord.api_keys k where 'key:' || k.name = p_by and k.agent_id = v_s.agent_id and k.revoked_at is null)));
+  select * into v_c from public.changesets c where c.project_id = p_project and c.id = (v_out ->> 'changeset_id')::uuid;
+  return pg_catalog.jsonb_build_object('changeset_id', v_c.id, 'state', v_c.state, 'created', (v_out ->> 'created')::boolean, 'status_url', '/status/' || v_c.id::text, 'wake', v_out -> 'wake');
+end $$;
+
 revoke execute on all functions in schema coord from public;
 grant execute on function coord.store_delivery(text, text, text, bytea, bytea, jsonb), coord.take_deliveries(int, int),
   coord.end_delivery(text, text, text, text, text, jsonb, int), coord.inbox_state(), coord.purge_deliveries(int, int), coord.project_of_remote(text),
-  coord.apply_head(bigint, jsonb), coord.apply_gone(bigint, jsonb) to service_role;
+  coord.apply_head(bigint, jsonb), coord.apply_gone(bigint, jsonb), coord.submit_changeset(bigint, bigint, text, jsonb) to service_role;

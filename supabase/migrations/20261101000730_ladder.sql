@@ -180,8 +180,8 @@ begin
   end;
 end $$;
 
--- Sets a verdict on a changeset that the caller has locked.
-create function coord.decide(p_c public.changesets, p_state text, p_reason text) returns text[] language plpgsql set search_path = '' as $$
+-- Sets a verdict on a changeset that the caller has locked. p_audited: the caller writes the audit row.
+create function coord.decide(p_c public.changesets, p_state text, p_reason text, p_audited boolean default false) returns text[] language plpgsql set search_path = '' as $$
 declare v_c public.changesets;
 begin
   if p_state = 'passed' then  -- advisory runs may still say what they have to say
@@ -193,20 +193,22 @@ begin
   update public.changesets c set state = p_state, verdict = p_state, verdict_reason = pg_catalog.left(p_reason, 1000), decided_at = coord.now(), updated_at = coord.now(), blocked_since = null
     where c.project_id = p_c.project_id and c.id = p_c.id returning * into v_c;
   perform coord.changeset_note(v_c.project_id, v_c.id, 'verdict', p_state || ': ' || p_reason);
-  perform coord.audit(v_c.project_id, null, 'gateway', 'verdict', array[v_c.id::text], true, p_reason, null, pg_catalog.jsonb_build_object('verdict', p_state, 'head_sha', v_c.head_sha));
+  if not p_audited then
+    perform coord.audit(v_c.project_id, null, 'gateway', 'verdict', array[v_c.id::text], true, p_reason, null, pg_catalog.jsonb_build_object('verdict', p_state, 'head_sha', v_c.head_sha));
+  end if;
   perform coord.status_out(v_c);
   return coord.changeset_news(v_c) || coord.on_verdict(v_c) || array['g:runs', 'g:outbox'];
 end $$;
 
 -- Walks a changeset on after something about it changed. Returns topics to wake.
-create function coord.settle(p_project bigint, p_id uuid) returns text[] language plpgsql set search_path = '' as $$
+create function coord.settle(p_project bigint, p_id uuid, p_audited boolean default false) returns text[] language plpgsql set search_path = '' as $$
 declare v_c public.changesets; v_v jsonb; v_now timestamptz := coord.now(); v_n int; v_wake text[] := '{}'; v_old text;
 begin
   select * into v_c from public.changesets c where c.project_id = p_project and c.id = p_id for update;
   if v_c.state not in ('verifying', 'awaiting_approval') then return '{}'; end if;
   v_v := coord.verdict_of(v_c);
   if v_v ->> 'state' in ('passed', 'failed', 'error') then
-    return coord.decide(v_c, v_v ->> 'state', v_v ->> 'reason');
+    return coord.decide(v_c, v_v ->> 'state', v_v ->> 'reason', p_audited);
   end if;
   update public.verification_results r set status = 'queued', queued_at = v_now
     where r.project_id = p_project and r.changeset_id = p_id and r.route_version = v_c.route_version and r.status = 'pending' and r.tier <= (v_v ->> 'open_tier')::int;

@@ -121,7 +121,7 @@ begin
     v_n, p_a.required_count, case when p_comment <> '' then ': ' || p_comment else '' end));
   if v_status <> p_a.status then
     update public.approval_queue a set status = v_status, decided_at = v_now, decided_by = p_voter where a.project_id = p_c.project_id and a.id = p_a.id;
-    v_wake := coord.settle(p_c.project_id, p_c.id);
+    v_wake := coord.settle(p_c.project_id, p_c.id, true);
   end if;
   return pg_catalog.jsonb_build_object('counted', true, 'status', v_status, 'wake', v_wake || array['g:cs:' || p_c.id::text, 'g:outbox', coord.live_topic()]);
 end $$;
@@ -141,7 +141,8 @@ begin
     end if;
     perform coord.fail(409, 'conflict', 'this vote does not count', v_out ->> 'why', 'look at the change: GET /changesets/' || v_c.id::text);
   end if;
-  perform coord.audit(v_c.project_id, null, p_by, case p_vote when 'deny' then 'deny_change' else 'approve_change' end, array[v_a.id::text, v_c.id::text], true, p_comment);
+  perform coord.audit(v_c.project_id, null, p_by, case p_vote when 'deny' then 'deny_change' else 'approve_change' end, array[v_a.id::text, v_c.id::text], true, p_comment,
+    null, (select pg_catalog.jsonb_build_object('state', c.state, 'head_sha', c.head_sha) from public.changesets c where c.project_id = v_c.project_id and c.id = v_c.id));
   select * into v_a from public.approval_queue a where a.project_id = v_a.project_id and a.id = p_id;
   return coord.approval_wire(v_a) || pg_catalog.jsonb_build_object('changeset_state', (select c.state from public.changesets c where c.project_id = v_a.project_id and c.id = v_a.changeset_id), 'wake', v_out -> 'wake');
 end $$;
