@@ -21,7 +21,8 @@ import (
 
 const (
 	hookTime     = 8 * time.Second // a host waits for its hook
-	maxHookInput = 32 << 20        // bytes
+	gitHookTime  = time.Minute
+	maxHookInput = 32 << 20 // bytes
 )
 
 func (a *app) hookCommand() *cobra.Command {
@@ -31,19 +32,26 @@ func (a *app) hookCommand() *cobra.Command {
 		names = append(names, string(h))
 	}
 	cmd := &cobra.Command{
-		Use: "hook " + strings.Join(names, "|"), Short: "Answer one hook of a coding host (the host calls it)", ValidArgs: names,
+		Use: "hook " + strings.Join(names, "|") + "|git", Short: "Answer one hook of a coding host (the host calls it)", ValidArgs: names,
 		Long: `Reads one hook's input from stdin as the host sends it and answers in the host's format. Before an edit it takes the
 locks of the paths that the tool call would write, or refuses the call and says who holds them; after a call it
 reports what was changed though others hold it; at the start of a session it gives the brief, at the end it frees what
 hooks took. Nothing on stdout and exit code 0: no objection.
+
+hook git pre-commit|commit-msg|pre-push is called by git: it refuses a commit or a push of what others hold, unless
+COORD_BYPASS gives a reason, which is recorded and told to the holders; commit-msg notes the session and its fencing
+tokens as trailers.
 
 When the coordinator cannot be asked, --fail open lets the call go on and says that it was not checked; --fail closed
 refuses it.`,
 		Example: `  coordctl install claude-code          # registers the hooks, too
   echo '{"hook_event_name":"PreToolUse","session_id":"s","cwd":"'$PWD'","tool_name":"Write","tool_input":{"file_path":"a.go"}}' | coordctl hook claude-code`,
 		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 1 && args[0] == string(gitHost) && slices.Contains(guard.Stages(), guard.Stage(args[1])) {
+				return nil
+			}
 			if len(args) != 1 || !slices.Contains(names, args[0]) {
-				return usagef("name one host: %s", strings.Join(names, ", "))
+				return usagef("name one host (%s), or git and one of its hooks (pre-commit, commit-msg, pre-push)", strings.Join(names, ", "))
 			}
 			return nil
 		},
@@ -56,6 +64,9 @@ refuses it.`,
 				if err := os.Setenv("COORD_HOME", home); err != nil {
 					return usagef("--home: %w", err)
 				}
+			}
+			if args[0] == string(gitHost) {
+				return a.gitHook(cmd.Context(), args[1:], mode)
 			}
 			return a.hook(cmd.Context(), guard.Host(args[0]), mode)
 		},
@@ -82,9 +93,14 @@ func (a *app) hook(ctx context.Context, host guard.Host, fail guard.Fail) error 
 	if err != nil {
 		return usageError{err}
 	}
-	g := guard.Guard{Fail: fail, Getenv: a.Getenv}
-	home, err := local.FindHome()
-	if err == nil {
+	_, err = a.Out.Write(call.Answer(a.guard(host, fail).Handle(ctx, call)))
+	return err
+}
+
+// guard puts together what answers a hook.
+func (a *app) guard(host guard.Host, fail guard.Fail) *guard.Guard {
+	g := &guard.Guard{Fail: fail, Getenv: a.Getenv}
+	if home, err := local.FindHome(); err == nil {
 		g.State = filepath.Join(home.Dir, "guard")
 	}
 	e, endpointErr := a.endpoint()
@@ -95,7 +111,39 @@ func (a *app) hook(ctx context.Context, host guard.Host, fail guard.Fail) error 
 		}
 		return dialHook(a, e, host, who, told)
 	}
-	_, err = a.Out.Write(call.Answer(g.Handle(ctx, call)))
+	return g
+}
+
+// gitHost stands for git, whose hooks have a protocol of their own.
+const gitHost guard.Host = "git"
+
+// gitHook answers one of git's hooks: an error refuses the commit or the push.
+func (a *app) gitHook(ctx context.Context, args []string, fail guard.Fail) error {
+	stage := guard.Stage(args[0])
+	ctx, cancel := context.WithTimeout(ctx, gitHookTime)
+	defer cancel()
+	dir, err := os.Getwd()
+	if err != nil {
+		return fmt.Errorf("this folder: %w", err)
+	}
+	session := ""
+	for _, name := range []string{"AGENT_SESSION_ID", "SESSION_ID", "CLAUDE_CODE_SESSION_ID"} {
+		if session = a.Getenv(name); session != "" {
+			break
+		}
+	}
+	host := gitHost
+	if a.Getenv("CLAUDE_CODE_SESSION_ID") != "" {
+		host = guard.ClaudeCode
+	}
+	note, err := a.guard(host, fail).Commit(ctx, stage, dir, session, args[1:], a.In)
+	if note != "" {
+		fmt.Fprintln(a.Err, note)
+	}
+	if errors.Is(err, guard.ErrRefused) {
+		fmt.Fprintln(a.Err, err)
+		return quietExit(exitRefused)
+	}
 	return err
 }
 
@@ -106,11 +154,15 @@ func dialHook(a *app, e endpoint, host guard.Host, who guard.Who, told []func(cl
 		kind = strings.ReplaceAll(string(host), "-", "_")
 	}
 	agent := a.Getenv("AGENT_ID")
-	if agent == "" {
+	switch {
+	case agent != "":
+	case host == gitHost: // a person, unless git was run inside a session
+		agent, kind = a.defaultAgent(), "person"
+	default:
 		agent = mcpapi.LocalAgent(kind)
 	}
 	opts := []client.Option{client.WithRetries(1), client.WithProject(who.Project), client.WithRepository(who.Repository)}
-	if who.Session != "" {
+	if who.Session != "" || who.Acts {
 		opts = append(opts, client.WithAgent(agent, kind), client.WithSession(who.Session))
 	}
 	for _, tell := range told {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -10,6 +11,9 @@ import (
 
 	"github.com/agent-coordinator/agent-coordinator/internal/install"
 )
+
+// gitWord stands for the hooks of the repository in this folder.
+const gitWord = "git"
 
 type installFlags struct {
 	user, project, dry, noHooks bool
@@ -37,11 +41,14 @@ func (a *app) installCommand() *cobra.Command {
 stay as they are; files as they were are kept beside; no secret is written. uninstall takes it back. Fails when nothing
 was registered.
 
+install git puts the guard into this repository's pre-commit, commit-msg and pre-push; hooks that are there run first.
+
 The hook takes locks before edits and refuses edits of what others hold. --fail says what it does when the coordinator
 cannot be asked: open (go on, and say that nothing was checked) or closed (refuse).`
 	cmd.Example = `  coordctl install claude-code
   coordctl install codex --project --dry-run
-  coordctl install cursor --fail closed`
+  coordctl install cursor --fail closed
+  coordctl install git`
 	cmd.Flags().BoolVar(&f.noHooks, "no-hooks", false, "register the MCP server only; hooks of ours that are there are taken out")
 	cmd.Flags().StringVar(&f.fail, "fail", "open", "what hooks do when the coordinator cannot be asked: open or closed")
 	return cmd
@@ -63,13 +70,13 @@ func (a *app) uninstallCommand() *cobra.Command {
 
 func (a *app) hostCommand(verb, short string, f *installFlags, do func(*cobra.Command, install.Request) error) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: verb + " " + strings.Join(install.Hosts(), "|"), Short: short, ValidArgs: install.Hosts(),
+		Use: verb + " " + strings.Join(install.Hosts(), "|") + "|git", Short: short, ValidArgs: append(install.Hosts(), gitWord),
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usagef("name one host: %s", strings.Join(install.Hosts(), " or "))
+				return usagef("name one host: %s or git", strings.Join(install.Hosts(), ", "))
 			}
-			if install.Title(args[0]) == "" {
-				return usagef("no host %q; there are %s", args[0], strings.Join(install.Hosts(), " and "))
+			if install.Title(args[0]) == "" && args[0] != gitWord {
+				return usagef("no host %q; there are %s and git", args[0], strings.Join(install.Hosts(), ", "))
 			}
 			return nil
 		},
@@ -77,6 +84,9 @@ func (a *app) hostCommand(verb, short string, f *installFlags, do func(*cobra.Co
 			r, err := a.installRequest(args[0], *f)
 			if err != nil {
 				return err
+			}
+			if args[0] == gitWord {
+				return a.gitHooks(cmd, verb, r)
 			}
 			return do(cmd, r)
 		},
@@ -152,4 +162,32 @@ func (a *app) printHooks(res install.Result) {
 	if h.Events > 0 {
 		fmt.Fprintf(a.Out, "hooks: %d events run coordctl; coordctl doctor fires them\n", h.Events)
 	}
+}
+
+// gitHooks puts the guard into the hooks of this folder's repository, or takes it out.
+func (a *app) gitHooks(cmd *cobra.Command, verb string, r install.Request) error {
+	do := install.InstallGit
+	if verb == "uninstall" {
+		do = install.UninstallGit
+	}
+	res, err := do(cmd.Context(), r)
+	if errors.Is(err, install.ErrSharedHooks) {
+		return usageError{err}
+	}
+	if err != nil {
+		return err
+	}
+	if a.asJSON {
+		return a.printJSON(res)
+	}
+	would := map[bool]string{true: "would change ", false: "changed "}[res.DryRun]
+	if len(res.Changed) == 0 {
+		fmt.Fprintf(a.Out, "nothing to do in %s\n", res.Dir)
+		return nil
+	}
+	fmt.Fprintf(a.Out, "%s%s in %s\n", would, strings.Join(res.Changed, ", "), res.Dir)
+	if len(res.Kept) > 0 {
+		fmt.Fprintf(a.Out, "%s: %s\n", map[bool]string{true: "put back as before", false: "run first, as before"}[verb == "uninstall"], strings.Join(res.Kept, ", "))
+	}
+	return nil
 }

@@ -29,13 +29,16 @@ const (
 	gitTime   = 10 * time.Second
 )
 
-// gitOut runs git in dir without the caller's GIT_* variables and without taking locks.
+// gitOut runs git in dir without the caller's GIT_* variables and without taking locks. The index that git made for a
+// commit in the making stays: inside a hook it is what will be committed.
 func gitOut(ctx context.Context, dir string, stdin []byte, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, gitTime)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "git", args...)
 	cmd.Dir, cmd.Stdin = dir, bytes.NewReader(stdin)
-	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(kv string) bool { return strings.HasPrefix(kv, "GIT_") }), "GIT_OPTIONAL_LOCKS=0", "LC_ALL=C")
+	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(kv string) bool {
+		return strings.HasPrefix(kv, "GIT_") && !strings.HasPrefix(kv, "GIT_INDEX_FILE=")
+	}), "GIT_OPTIONAL_LOCKS=0", "LC_ALL=C")
 	out, err := cmd.Output()
 	if err != nil {
 		return out, fmt.Errorf("git %s: %w", args[0], err)
@@ -101,6 +104,30 @@ func reported(root, path string) client.ReportedFile {
 		}
 	}
 	return f
+}
+
+// branchOf is the branch checked out in a working tree, empty when that is none or cannot be told. The file is read
+// because the branch changes between calls, and asking git would cost each of them a process.
+func branchOf(root string) string {
+	dir := filepath.Join(root, ".git")
+	if raw, err := os.ReadFile(dir); err == nil { // a linked working tree
+		at, found := strings.CutPrefix(strings.TrimSpace(string(raw)), "gitdir: ")
+		if !found {
+			return ""
+		}
+		if dir = at; !filepath.IsAbs(dir) {
+			dir = filepath.Join(root, at)
+		}
+	}
+	raw, err := os.ReadFile(filepath.Join(dir, "HEAD"))
+	if err != nil {
+		return ""
+	}
+	name, found := strings.CutPrefix(strings.TrimSpace(string(raw)), "ref: refs/heads/")
+	if !found {
+		return ""
+	}
+	return name
 }
 
 // BlobID is git's name of a file's content (SHA-1 object format), which is the digest that memories are bound to.

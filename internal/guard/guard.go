@@ -22,8 +22,11 @@ const (
 	FailClosed Fail = "closed" // the call is refused
 )
 
-// Who is who a call to the coordinator acts for, and where.
-type Who struct{ Session, Project, Repository string }
+// Who is who a call to the coordinator acts for, and where. Acts: for this user's agent also without a session.
+type Who struct {
+	Session, Project, Repository string
+	Acts                         bool
+}
 
 // Guard answers the hooks of one host.
 type Guard struct {
@@ -342,7 +345,7 @@ func (g *Guard) report(ctx context.Context, c Call, w *worktree, paths []string,
 		return d, err
 	}
 	defer api.Close()
-	in.Tool, in.Command = c.Tool, c.command()
+	in.Tool, in.Command, in.Branch = c.Tool, c.command(), branchOf(w.Root)
 	for batch := range slices.Chunk(paths, 1000) {
 		in.Files = nil
 		for _, p := range batch {

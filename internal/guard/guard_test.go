@@ -3,6 +3,7 @@ package guard_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -331,5 +332,70 @@ func TestAnswers(t *testing.T) {
 		if got := strings.TrimSpace(string(c.call.Answer(c.d))); got != c.want {
 			t.Errorf("%s %s: %s", c.call.Host, c.call.HostName, got)
 		}
+	}
+}
+
+// The guard at the commit and the push, in a repository with a remote.
+func TestCommitAndPush(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ctx := t.Context()
+	remote := filepath.Join(tree(t), "r.git")
+	w.sh(w.ana, "git init -q --bare -b main "+remote+" && git push -q "+remote+" main && git remote add up "+remote+" && git fetch -q up")
+	if _, err := w.api("ana").AcquireLock(ctx, client.AcquireLock{FilePath: "src/", Reason: "moving things"}); err != nil {
+		t.Fatal(err)
+	}
+	bypass := ""
+	commit := func(agent, session, dir string, stage guard.Stage, in string) (string, error) {
+		g := w.guard(agent)
+		g.Getenv = func(name string) string { return map[string]string{guard.BypassVariable: bypass}[name] }
+		dial := g.Dial
+		g.Dial = func(who guard.Who, told ...func(client.Notices)) (*client.AgentCoordinationClient, error) {
+			if who.Session == "" && who.Acts {
+				who.Session = agent + "-s"
+			}
+			return dial(who, told...)
+		}
+		return g.Commit(ctx, stage, dir, session, nil, strings.NewReader(in))
+	}
+
+	w.sh(w.bob, "echo 3 > src/held.go && echo 3 > other.txt && git add -A")
+	if _, err := commit("bob", "bob-s", w.bob, guard.PreCommit, ""); !errors.Is(err, guard.ErrRefused) || !strings.Contains(err.Error(), `src/held.go is held by ana, who says: "moving things"`) ||
+		strings.Contains(err.Error(), "other.txt") {
+		t.Errorf("bob's commit: %v", err)
+	}
+	if _, err := commit("ana", "ana-s", w.bob, guard.PreCommit, ""); err != nil {
+		t.Errorf("the holder's own commit: %v", err)
+	}
+	bypass = "ana is away"
+	note, err := commit("bob", "", w.bob, guard.PreCommit, "")
+	if err != nil || !strings.Contains(note, "recorded and told") {
+		t.Errorf("with a reason: %q, %v", note, err)
+	}
+	if list, err := w.api("eva").ListViolations(ctx, client.ListViolations{}); err != nil || list.Count != 1 || list.Violations[0].Bypass != "ana is away" || list.Violations[0].Stage != "commit" {
+		t.Errorf("%+v, %v", list, err)
+	}
+	bypass = ""
+
+	w.sh(w.bob, "git -c user.name=b -c user.email=b@x commit -qm three")
+	refs := "refs/heads/bob " + strings.TrimSpace(w.sh(w.bob, "git rev-parse HEAD")) + " refs/heads/bob " + strings.Repeat("0", 40) + "\n"
+	if _, err := commit("bob", "bob-s", w.bob, guard.PrePush, refs); !errors.Is(err, guard.ErrRefused) || !strings.Contains(err.Error(), "src/held.go") {
+		t.Errorf("bob's push: %v", err)
+	}
+	if _, err := commit("bob", "bob-s", w.bob, guard.PrePush, "(delete) "+strings.Repeat("0", 40)+" refs/heads/x "+strings.Repeat("1", 40)+"\n"); err != nil {
+		t.Errorf("deleting a branch: %v", err)
+	}
+
+	msg := filepath.Join(t.TempDir(), "msg")
+	if err := os.WriteFile(msg, []byte("four\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.sh(w.bob, "echo 4 > src/held.go && git add -A")
+	if _, err := w.guard("ana").Commit(ctx, guard.CommitMsg, w.bob, "ana-s", []string{msg}, nil); err != nil {
+		t.Fatal(err)
+	}
+	raw, err := os.ReadFile(msg)
+	if err != nil || !strings.Contains(string(raw), "Coord-Session: ana-s") || !strings.Contains(string(raw), "Coord-Fence: ") || !strings.Contains(string(raw), " src/") {
+		t.Errorf("the message: %s, %v", raw, err)
 	}
 }

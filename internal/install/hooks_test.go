@@ -2,7 +2,9 @@ package install_test
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -92,5 +94,45 @@ func TestWithoutHooksOursAreTakenOut(t *testing.T) {
 	r.Coordctl = ""
 	if res, err := install.Install(t.Context(), r); err != nil || res.Hooks.Events != 0 || !res.Registered {
 		t.Fatalf("%+v, %v", res.Hooks, err)
+	}
+}
+
+func TestGitHooksComeAndGo(t *testing.T) {
+	t.Parallel()
+	r := request(t, "codex", nil)
+	r.Coordctl, r.Fail = "/bin/coordctl", "open"
+	git := func(args ...string) {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), "git", args...)
+		cmd.Dir = r.Dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v\n%s", args, err, out)
+		}
+	}
+	if err := os.MkdirAll(r.Dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := install.InstallGit(t.Context(), r); err == nil {
+		t.Fatal("a folder without a repository was taken")
+	}
+	git("init", "-q")
+	mine := filepath.Join(r.Dir, ".git", "hooks", "pre-commit")
+	write(t, mine, "#!/bin/sh\necho first >> ../order\n")
+	res, err := install.InstallGit(t.Context(), r)
+	if err != nil || len(res.Changed) != 3 || len(res.Kept) != 1 {
+		t.Fatalf("%+v, %v", res, err)
+	}
+	if again, err := install.InstallGit(t.Context(), r); err != nil || len(again.Changed) != 0 {
+		t.Errorf("a second time: %+v, %v", again, err)
+	}
+	if back, err := install.UninstallGit(t.Context(), r); err != nil || len(back.Changed) != 3 || read(t, mine) != "#!/bin/sh\necho first >> ../order\n" {
+		t.Errorf("%+v, %v", back, err)
+	}
+	if _, err := os.Stat(filepath.Join(r.Dir, ".git", "hooks", "pre-push")); !os.IsNotExist(err) {
+		t.Error("pre-push was left behind")
+	}
+	git("config", "core.hooksPath", ".husky")
+	if _, err := install.InstallGit(t.Context(), r); !errors.Is(err, install.ErrSharedHooks) {
+		t.Errorf("husky's folder was written to: %v", err)
 	}
 }
