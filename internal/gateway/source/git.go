@@ -11,7 +11,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -51,8 +50,7 @@ func (s *Store) command(ctx context.Context, mirror, protocol string, args ...st
 		}
 	}
 	// git's children (ssh, index-pack) go with it.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	endTogether(cmd)
 	cmd.WaitDelay = 5 * time.Second
 	return cmd
 }

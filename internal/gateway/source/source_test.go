@@ -24,68 +24,13 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/agent-coordinator/agent-coordinator/internal/gateway/gittest"
 	"github.com/agent-coordinator/agent-coordinator/internal/route"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// work is a repository that somebody works in, and the bare remote that it is pushed to.
-type work struct {
-	t      *testing.T
-	dir    string
-	Remote string
-}
-
-func newWork(t *testing.T) *work {
-	t.Helper()
-	root, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := &work{t: t, dir: filepath.Join(root, "work"), Remote: filepath.Join(root, "remote.git")}
-	w.sh(root, "git", "init", "-q", "--bare", w.Remote)
-	w.sh(root, "git", "init", "-q", "-b", "main", w.dir)
-	return w
-}
-
-func (w *work) sh(dir, name string, args ...string) string {
-	w.t.Helper()
-	cmd := exec.Command(name, args...)
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1",
-		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com")
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		w.t.Fatalf("%s %v: %v\n%s", name, args, err, out)
-	}
-	return strings.TrimSpace(string(out))
-}
-
-func (w *work) git(args ...string) string { w.t.Helper(); return w.sh(w.dir, "git", args...) }
-
-func (w *work) write(name, content string) {
-	w.t.Helper()
-	path := filepath.Join(w.dir, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		w.t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
-		w.t.Fatal(err)
-	}
-}
-
-// commit commits everything and returns the sha; push too, when the branch is not "".
-func (w *work) commit(push string) string {
-	w.t.Helper()
-	w.git("add", "-A")
-	w.git("commit", "-q", "--allow-empty", "-m", "change")
-	if push != "" {
-		w.git("push", "-q", "--force", w.Remote, "HEAD:refs/heads/"+push)
-	}
-	return w.git("rev-parse", "HEAD")
-}
-
-func open(t *testing.T, w *work, change func(*Config)) *Store {
+func open(t *testing.T, w *gittest.Work, change func(*Config)) *Store {
 	t.Helper()
 	cfg := Config{Dir: filepath.Join(t.TempDir(), "state"), LocalRoots: []string{filepath.Dir(w.Remote)}}
 	if change != nil {
@@ -107,12 +52,12 @@ func must(t *testing.T, err error) {
 
 func TestFetchesWhatWasPushed(t *testing.T) {
 	t.Parallel()
-	w := newWork(t)
-	w.write("a.txt", "one\ntwo\nthree\n")
-	base := w.commit("main")
-	w.write("a.txt", "one\n2\nthree\nfour\n")
-	w.write("sub/new.go", "package sub\n")
-	head := w.commit("feature")
+	w := gittest.New(t)
+	w.Write("a.txt", "one\ntwo\nthree\n")
+	base := w.Commit("main")
+	w.Write("a.txt", "one\n2\nthree\nfour\n")
+	w.Write("sub/new.go", "package sub\n")
+	head := w.Commit("feature")
 	s, ctx := open(t, w, nil), t.Context()
 	must(t, s.Fetch(ctx, w.Remote, head, ""))
 	must(t, s.Fetch(ctx, "file://"+w.Remote, base, ""))
@@ -152,15 +97,15 @@ func TestFetchesWhatWasPushed(t *testing.T) {
 
 func TestComparesWithWhereTheBranchLeft(t *testing.T) {
 	t.Parallel()
-	w := newWork(t)
-	w.write("a", "1\n")
-	w.commit("main")
-	w.git("checkout", "-q", "-b", "feature")
-	w.write("b", "1\n")
-	head := w.commit("feature")
-	w.git("checkout", "-q", "main")
-	w.write("c", "1\n")
-	base := w.commit("main")
+	w := gittest.New(t)
+	w.Write("a", "1\n")
+	w.Commit("main")
+	w.Git("checkout", "-q", "-b", "feature")
+	w.Write("b", "1\n")
+	head := w.Commit("feature")
+	w.Git("checkout", "-q", "main")
+	w.Write("c", "1\n")
+	base := w.Commit("main")
 	s := open(t, w, nil)
 	must(t, s.Fetch(t.Context(), w.Remote, base, ""))
 	must(t, s.Fetch(t.Context(), w.Remote, head, ""))
@@ -178,27 +123,27 @@ func TestComparesWithWhereTheBranchLeft(t *testing.T) {
 
 func TestEveryKindOfChangeAndOddNames(t *testing.T) {
 	t.Parallel()
-	w := newWork(t)
+	w := gittest.New(t)
 	long := strings.Repeat("some line\n", 20)
 	for _, name := range []string{"moved.txt", "gone.txt", "mode.sh", "kind"} {
-		w.write(name, name+"\n"+long)
+		w.Write(name, name+"\n"+long)
 	}
-	base := w.commit("main")
-	w.git("mv", "moved.txt", "to here.txt")
-	w.git("rm", "-q", "gone.txt")
-	must(t, os.Chmod(filepath.Join(w.dir, "mode.sh"), 0o755))
-	must(t, os.Remove(filepath.Join(w.dir, "kind")))
-	must(t, os.Symlink("/etc/shadow", filepath.Join(w.dir, "kind")))
+	base := w.Commit("main")
+	w.Git("mv", "moved.txt", "to here.txt")
+	w.Git("rm", "-q", "gone.txt")
+	must(t, os.Chmod(filepath.Join(w.Dir, "mode.sh"), 0o755))
+	must(t, os.Remove(filepath.Join(w.Dir, "kind")))
+	must(t, os.Symlink("/etc/shadow", filepath.Join(w.Dir, "kind")))
 	odd := []string{"-rf", "tab\there", "new\nline", `quo"te`, "ünï", "b/+++ b", "--", ":(top)x", "bad\xffbyte"}
 	for _, name := range odd {
-		w.write(name, "@@ -1 +1 @@\n+++ b/none\nx\n")
+		w.Write(name, "@@ -1 +1 @@\n+++ b/none\nx\n")
 	}
-	w.write("bin", "\x00\x01")
-	w.git("update-index", "--add", "--cacheinfo", "160000,"+base+",module")
-	w.git("add", "-A", "--", ".", ":(exclude)module")
-	w.git("commit", "-q", "-m", "odd")
-	w.git("push", "-q", w.Remote, "HEAD:refs/heads/odd")
-	head := w.git("rev-parse", "HEAD")
+	w.Write("bin", "\x00\x01")
+	w.Git("update-index", "--add", "--cacheinfo", "160000,"+base+",module")
+	w.Git("add", "-A", "--", ".", ":(exclude)module")
+	w.Git("commit", "-q", "-m", "odd")
+	w.Git("push", "-q", w.Remote, "HEAD:refs/heads/odd")
+	head := w.Git("rev-parse", "HEAD")
 	s, ctx := open(t, w, nil), t.Context()
 	must(t, s.Fetch(ctx, w.Remote, head, ""))
 	files, err := s.ChangedFiles(ctx, w.Remote, base, head)
@@ -245,14 +190,14 @@ func TestEveryKindOfChangeAndOddNames(t *testing.T) {
 // What a tree says of its own files must not change what tools see of them.
 func TestAttributesOfTheTreeAreIgnored(t *testing.T) {
 	t.Parallel()
-	w := newWork(t)
-	w.write("secret.txt", "key\n")
-	w.write("id.txt", "$Id$ $Format:%H$\n")
-	w.commit("main")
-	w.write(".git/info/attributes", "* -working-tree-encoding -ident -filter\n") // store the bytes as they are
-	w.write(".gitattributes", "secret.txt working-tree-encoding=UTF-16 export-ignore -diff\nid.txt ident export-subst filter=evil\n* diff=evil\n")
-	w.write("secret.txt", "key\nmore\n")
-	head := w.commit("main")
+	w := gittest.New(t)
+	w.Write("secret.txt", "key\n")
+	w.Write("id.txt", "$Id$ $Format:%H$\n")
+	w.Commit("main")
+	w.Write(".git/info/attributes", "* -working-tree-encoding -ident -filter\n") // store the bytes as they are
+	w.Write(".gitattributes", "secret.txt working-tree-encoding=UTF-16 export-ignore -diff\nid.txt ident export-subst filter=evil\n* diff=evil\n")
+	w.Write("secret.txt", "key\nmore\n")
+	head := w.Commit("main")
 	s, ctx := open(t, w, nil), t.Context()
 	must(t, s.Fetch(ctx, w.Remote, head, ""))
 	tree, cleanup, err := s.Checkout(ctx, w.Remote, head)
@@ -263,7 +208,7 @@ func TestAttributesOfTheTreeAreIgnored(t *testing.T) {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
 	}
-	lines, err := s.ChangedLines(ctx, w.Remote, w.git("rev-parse", "HEAD~1"), head)
+	lines, err := s.ChangedLines(ctx, w.Remote, w.Git("rev-parse", "HEAD~1"), head)
 	must(t, err)
 	if !reflect.DeepEqual(lines["secret.txt"], []Range{{2, 2}}) {
 		t.Errorf("lines: %v", lines)
@@ -298,11 +243,11 @@ func untar(t *testing.T, file string) map[string]string {
 
 func TestRefusesRemotes(t *testing.T) {
 	t.Parallel()
-	w := newWork(t)
-	head := w.commit("main")
+	w := gittest.New(t)
+	head := w.Commit("main")
 	s := open(t, w, func(c *Config) { c.Hosts = []string{"github.com"} })
 	outside := t.TempDir()
-	w.sh(outside, "git", "clone", "-q", "--bare", w.Remote, "other.git")
+	w.Sh(outside, "git", "clone", "-q", "--bare", w.Remote, "other.git")
 	must(t, os.Symlink(filepath.Join(outside, "other.git"), filepath.Join(filepath.Dir(w.Remote), "link.git")))
 	for _, address := range []string{
 		"ext::sh -c touch%20/tmp/x", "https://evil.example/x.git", "http://github.com/a/b.git", "git://github.com/a/b.git",
@@ -324,19 +269,19 @@ func TestRefusesRemotes(t *testing.T) {
 
 func TestRefOfAPullRequest(t *testing.T) {
 	t.Parallel()
-	w := newWork(t)
-	w.commit("main")
-	w.write("x", "1")
-	head := w.commit("")
-	w.git("push", "-q", w.Remote, "HEAD:refs/pull/7/head")
-	w.git("--git-dir", w.Remote, "config", "uploadpack.allowAnySHA1InWant", "false")
+	w := gittest.New(t)
+	w.Commit("main")
+	w.Write("x", "1")
+	head := w.Commit("")
+	w.Git("push", "-q", w.Remote, "HEAD:refs/pull/7/head")
+	w.Git("--git-dir", w.Remote, "config", "uploadpack.allowAnySHA1InWant", "false")
 	s := open(t, w, nil)
 	must(t, s.Fetch(t.Context(), w.Remote, head, "refs/pull/7/head"))
-	w.write("x", "2")
-	moved := w.commit("")
-	w.git("push", "-q", w.Remote, "HEAD:refs/pull/7/head")
-	w.write("x", "3")
-	never := w.commit("")
+	w.Write("x", "2")
+	moved := w.Commit("")
+	w.Git("push", "-q", w.Remote, "HEAD:refs/pull/7/head")
+	w.Write("x", "3")
+	never := w.Commit("")
 	if err := s.Fetch(t.Context(), w.Remote, never, "refs/pull/7/head"); !errors.Is(err, ErrNotFound) {
 		t.Errorf("another commit than the ref's was accepted: %v", err)
 	}
@@ -345,13 +290,13 @@ func TestRefOfAPullRequest(t *testing.T) {
 
 func TestBundleOfAnUnpushedCommit(t *testing.T) {
 	t.Parallel()
-	w := newWork(t)
-	w.write("x", "1\n")
-	base := w.commit("main")
-	w.write("x", "2\n")
-	head := w.commit("")
+	w := gittest.New(t)
+	w.Write("x", "1\n")
+	base := w.Commit("main")
+	w.Write("x", "2\n")
+	head := w.Commit("")
 	file := filepath.Join(t.TempDir(), "b")
-	w.git("bundle", "create", "-q", file, "main", "^"+base)
+	w.Git("bundle", "create", "-q", file, "main", "^"+base)
 	raw, err := os.ReadFile(file)
 	must(t, err)
 	s, ctx := open(t, w, nil), t.Context()
@@ -380,9 +325,9 @@ func TestBundleOfAnUnpushedCommit(t *testing.T) {
 
 func TestSizesAreBounded(t *testing.T) {
 	t.Parallel()
-	w := newWork(t)
-	w.write("zeros", strings.Repeat("\x00", 8<<20)) // a few kB in the pack
-	head := w.commit("main")
+	w := gittest.New(t)
+	w.Write("zeros", strings.Repeat("\x00", 8<<20)) // a few kB in the pack
+	head := w.Commit("main")
 	s := open(t, w, func(c *Config) { c.MaxTree = 1 << 20 })
 	must(t, s.Fetch(t.Context(), w.Remote, head, ""))
 	if _, _, err := s.Checkout(t.Context(), w.Remote, head); !errors.Is(err, ErrTooLarge) {
@@ -399,9 +344,9 @@ func TestSizesAreBounded(t *testing.T) {
 
 func TestManyAtOnceFetchOnce(t *testing.T) {
 	t.Parallel()
-	w := newWork(t)
-	w.write("x", "1")
-	head := w.commit("main")
+	w := gittest.New(t)
+	w.Write("x", "1")
+	head := w.Commit("main")
 	s := open(t, w, nil)
 	var all sync.WaitGroup
 	for range 8 {
@@ -422,7 +367,7 @@ func TestManyAtOnceFetchOnce(t *testing.T) {
 // overHTTP serves the folder by git's own http-backend behind basic authentication, as a forge does.
 func overHTTP(t *testing.T, root, want string, seen *sync.Map) *httptest.Server {
 	t.Helper()
-	backend := strings.TrimSpace(newWorkless(t, "git", "--exec-path")) + "/git-http-backend"
+	backend := strings.TrimSpace(output(t, "git", "--exec-path")) + "/git-http-backend"
 	if _, err := os.Stat(backend); err != nil {
 		t.Skipf("SKIPPED: git-http-backend is not installed: %v", err)
 	}
@@ -441,7 +386,7 @@ func overHTTP(t *testing.T, root, want string, seen *sync.Map) *httptest.Server 
 	return server
 }
 
-func newWorkless(t *testing.T, name string, args ...string) string {
+func output(t *testing.T, name string, args ...string) string {
 	t.Helper()
 	out, err := exec.Command(name, args...).Output()
 	must(t, err)
@@ -450,8 +395,8 @@ func newWorkless(t *testing.T, name string, args ...string) string {
 
 func TestCredentialsGoIntoAHeader(t *testing.T) {
 	t.Parallel()
-	w := newWork(t)
-	head := w.commit("main")
+	w := gittest.New(t)
+	head := w.Commit("main")
 	var seen sync.Map
 	header := "Basic " + base64.StdEncoding.EncodeToString([]byte("x-access-token:s3cret"))
 	server := overHTTP(t, filepath.Dir(w.Remote), header, &seen)
@@ -481,11 +426,11 @@ func TestCredentialsGoIntoAHeader(t *testing.T) {
 
 func TestSweepForgetsWhatNobodyUses(t *testing.T) {
 	t.Parallel()
-	w := newWork(t)
-	w.write("x", "1")
-	base := w.commit("main")
-	w.write("x", "2")
-	head := w.commit("main")
+	w := gittest.New(t)
+	w.Write("x", "1")
+	base := w.Commit("main")
+	w.Write("x", "2")
+	head := w.Commit("main")
 	s, ctx := open(t, w, nil), t.Context()
 	must(t, s.Fetch(ctx, w.Remote, base, ""))
 	must(t, s.Fetch(ctx, w.Remote, head, ""))

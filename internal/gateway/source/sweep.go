@@ -38,7 +38,7 @@ func (s *Store) sweep(ctx context.Context, dir string, age time.Duration) (int, 
 	defer release()
 	info, err := os.Stat(dir)
 	if err != nil {
-		return 0, nil //nolint:nilerr // another process removed it
+		return 0, nil // another process removed it
 	}
 	if time.Since(info.ModTime()) >= age {
 		return 1, removeAll(dir)
