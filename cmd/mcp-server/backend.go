@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/agent-coordinator/agent-coordinator/client"
@@ -26,6 +25,8 @@ import (
 	"github.com/agent-coordinator/agent-coordinator/internal/op"
 	"github.com/agent-coordinator/agent-coordinator/internal/ops"
 	"github.com/agent-coordinator/agent-coordinator/internal/pgnotify"
+	"github.com/agent-coordinator/agent-coordinator/internal/pooler"
+	"github.com/agent-coordinator/agent-coordinator/internal/supa"
 )
 
 const (
@@ -58,6 +59,8 @@ type live struct {
 	news  *pgnotify.Notifier
 	calls lane
 	reads lane // never behind a herd of calls that all ask for the same lock
+
+	supabase *supa.Link // what is used of a Supabase project
 }
 
 // lane is a pool with the operations that work on it.
@@ -151,6 +154,7 @@ func (b *backend) run(ctx context.Context, door *mcpapi.Door, stdio mcpapi.Updat
 		lctx, cancel := context.WithCancel(ctx)
 		var wg sync.WaitGroup
 		wg.Go(func() { l.news.Run(lctx, l.hub) })
+		wg.Go(func() { l.supabase.Run(lctx) })
 		wg.Go(func() { _ = l.sweep(b.log).Run(lctx) }) // a loop has no failure of its own
 		if err := l.db.Watch(ctx, b.log); err != nil {
 			b.log.WarnContext(ctx, "connecting again", "err", err)
@@ -194,7 +198,7 @@ func (b *backend) open(ctx context.Context) (*live, error) {
 		l.close()
 		return nil, err
 	}
-	l.news = pgnotify.New(pgnotify.Config{Pool: l.calls.pool, ListenDSN: listenDSN(db.DirectURL), Log: b.log})
+	l.news = pgnotify.New(pgnotify.Config{Pool: l.calls.pool, ListenDSN: pooler.Session(db.DirectURL), Log: b.log})
 	l.hub = dispatch.New(l.news.Send)
 	l.calls.equip(coord.New(l.calls.pool), l.hub, b.log)
 	// A hub of its own: operations register their re-checks with the one they are given, once.
@@ -202,19 +206,17 @@ func (b *backend) open(ctx context.Context) (*live, error) {
 	if b.cfg.LLMURL != "" {
 		l.calls.store.SummariseWith(llm.New(b.cfg.LLMURL, b.cfg.LLMKey, b.cfg.LLMModel))
 	}
+	l.supabase, err = supa.Connect(supa.Config{URL: b.cfg.ProjectURL, Secret: b.cfg.Secret(), Public: b.cfg.Public(), Log: b.log},
+		l.hub, pooler.Session(db.DirectURL) != "", l.calls.store, l.reads.store)
+	if err != nil {
+		l.close()
+		return nil, err
+	}
 	if err := l.calls.store.Ping(ctx); err != nil {
 		l.close()
 		return nil, err
 	}
 	return l, nil
-}
-
-// listenDSN is dsn, or empty where a transaction pooler (port 6543) stands in the way: waits re-check often then.
-func listenDSN(dsn string) string {
-	if cfg, err := pgx.ParseConfig(dsn); err == nil && cfg.Port == 6543 {
-		return ""
-	}
-	return dsn
 }
 
 // mayMigrate: the embedded database is ours; another one only when asked.
@@ -257,7 +259,7 @@ func (b *backend) failed(err error) {
 
 // tellable are the failures of a start whose text helps whoever reads it; others may name addresses and are logged only.
 var tellable = []error{
-	embedpg.ErrNoBinaries, embedpg.ErrMajor, embedpg.ErrNotOurs, embedpg.ErrDBUser, migrate.ErrForeign, migrate.ErrPooler, errOldSchema,
+	embedpg.ErrNoBinaries, embedpg.ErrMajor, embedpg.ErrNotOurs, embedpg.ErrDBUser, supa.ErrNoKey, migrate.ErrForeign, migrate.ErrPooler, errOldSchema,
 }
 
 func reason(err error) error {

@@ -16,7 +16,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"golang.org/x/sync/errgroup"
 
@@ -34,6 +33,8 @@ import (
 	"github.com/agent-coordinator/agent-coordinator/internal/op"
 	"github.com/agent-coordinator/agent-coordinator/internal/ops"
 	"github.com/agent-coordinator/agent-coordinator/internal/pgnotify"
+	"github.com/agent-coordinator/agent-coordinator/internal/pooler"
+	"github.com/agent-coordinator/agent-coordinator/internal/supa"
 	"github.com/agent-coordinator/agent-coordinator/internal/version"
 )
 
@@ -79,6 +80,9 @@ func Run(ctx context.Context, cfg Config, ready func(addr string)) error {
 	defer pool.Close()
 	s := assemble(cfg, pool, static)
 	defer s.endStreams(ctx)
+	if err := s.useSupabase(); err != nil {
+		return err
+	}
 	known, err := s.checkSchema(ctx)
 	if err != nil {
 		return err
@@ -89,6 +93,7 @@ func Run(ctx context.Context, cfg Config, ready func(addr string)) error {
 	}
 	g.Go(func() error { s.news.Run(ctx, s.hub); return nil })
 	g.Go(func() error { s.live.Run(ctx); return nil })
+	g.Go(func() error { return s.followSupabase(ctx) })
 	g.Go(func() error { s.deliverCallbacks(ctx); return nil })
 	g.Go(func() error { s.keepBlueprints(ctx); return nil })
 	g.Go(func() error { s.tellNewClasses(ctx); return nil })
@@ -112,6 +117,8 @@ type server struct {
 	metrics *obs.Metrics
 	door    *httpapi.Server
 
+	supabase *supa.Link // what is used of a Supabase project
+
 	live        *live.Hub
 	callbacks   chan struct{}         // a parent may have to be told
 	blueprints  chan struct{}         // a blueprint changed
@@ -123,7 +130,7 @@ type server struct {
 
 func assemble(cfg Config, pool *pgxpool.Pool, static *httpapi.Keys) *server {
 	s := &server{cfg: cfg, store: coord.New(pool), metrics: obs.NewMetrics(version.String())}
-	s.news = pgnotify.New(pgnotify.Config{Pool: pool, ListenDSN: listenURL(cfg.Database), Log: cfg.Log})
+	s.news = pgnotify.New(pgnotify.Config{Pool: pool, ListenDSN: pooler.Session(cfg.DirectURL()), Log: cfg.Log})
 	s.hub = dispatch.New(s.news.Send)
 	s.store.WakeTo(s.hub)
 	if cfg.LLMURL != "" {
@@ -151,16 +158,6 @@ func assemble(cfg Config, pool *pgxpool.Pool, static *httpapi.Keys) *server {
 		Metrics: s.metrics.Handler(), InFlight: s.metrics.InFlight, Log: cfg.Log,
 	})
 	return s
-}
-
-// listenURL is a connection string on which LISTEN works, empty when there is none: a transaction pooler hands its
-// connections to others. Without one, waiting calls look again more often.
-func listenURL(d config.Database) string {
-	url := d.DirectURL()
-	if c, err := pgconn.ParseConfig(url); err != nil || c.Port == 6543 {
-		return ""
-	}
-	return url
 }
 
 // noticesPerReply keeps what a reply carries beside its own answer small.

@@ -19,9 +19,9 @@ import (
 // Database says which Postgres to use. Ours wins over the general names: an application's own DATABASE_URL lies in
 // many shells.
 type Database struct {
-	CoordURL       string `env:"COORD_DATABASE_URL" example:"postgres://user:password@host:5432/coord" doc:"Postgres to use instead of the embedded one; wins over DATABASE_URL. A transaction pooler (port 6543) is fine"`
+	CoordURL       string `env:"COORD_DATABASE_URL" example:"postgres://user:password@host:5432/coord" doc:"Postgres to use instead of the embedded one; wins over DATABASE_URL. A transaction pooler (port 6543, or ?pgbouncer=true) is fine"`
 	PlainURL       string `env:"DATABASE_URL" doc:"the same, when COORD_DATABASE_URL is empty; a database with other tables is never migrated unasked"`
-	CoordDirectURL string `env:"COORD_DIRECT_URL" doc:"session connection for migrations and LISTEN, when the other goes through a pooler; wins over DIRECT_URL"`
+	CoordDirectURL string `env:"COORD_DIRECT_URL" doc:"session connection for migrations and LISTEN, when the other goes through a transaction pooler; wins over DIRECT_URL; without one, news comes by polling"`
 	PlainDirectURL string `env:"DIRECT_URL" doc:"the same, when COORD_DIRECT_URL is empty"`
 	MaxConns       int32  `env:"COORD_DB_CONNECTIONS" envDefault:"12" doc:"most connections of one process's pool"`
 	AutoMigrate    bool   `env:"COORD_AUTO_MIGRATE" envDefault:"false" doc:"migrate the database at start; else the server refuses one that is too old (coordctl migrate)"`
@@ -32,6 +32,23 @@ func (d Database) URL() string { return first(d.CoordURL, d.PlainURL) }
 
 // DirectURL is a connection string on which sessions hold (LISTEN, migrations); URL when none is set.
 func (d Database) DirectURL() string { return first(d.CoordDirectURL, d.PlainDirectURL, d.URL()) }
+
+// Supabase names a Supabase project beside its database: lists are read through its Data API, and its Realtime stands in
+// for LISTEN where only a transaction pooler is to be had. Calls that change something always go to the database.
+type Supabase struct {
+	ProjectURL     string `env:"SUPABASE_URL" example:"https://abcdefghijklmnop.supabase.co" doc:"Supabase project whose Data API serves lists; the database answers when it is away. Needs COORD_DATABASE_URL all the same"`
+	SecretKey      string `env:"SUPABASE_SECRET_KEY" doc:"its secret key (sb_secret_…) or service_role JWT"`
+	ServiceKey     string `env:"SUPABASE_SERVICE_KEY" doc:"the same"`
+	ServiceRoleKey string `env:"SUPABASE_SERVICE_ROLE_KEY" doc:"the same"`
+	PublishableKey string `env:"SUPABASE_PUBLISHABLE_KEY" doc:"its publishable key (sb_publishable_…) or anon JWT; without a secret key, projects that are open to everybody are read with it"`
+	AnonKey        string `env:"SUPABASE_ANON_KEY" doc:"the same"`
+}
+
+// Secret is the key that reads every project, empty when none is set.
+func (s Supabase) Secret() string { return first(s.SecretKey, s.ServiceKey, s.ServiceRoleKey) }
+
+// Public is the key that reads open projects, empty when none is set.
+func (s Supabase) Public() string { return first(s.PublishableKey, s.AnonKey) }
 
 // Embedded configures the private Postgres server that is used when no database is given.
 type Embedded struct {
@@ -178,6 +195,7 @@ type Model struct {
 // API is the configuration of cmd/api.
 type API struct {
 	Database
+	Supabase
 	HTTP
 	Orchestration
 	Tools
@@ -189,6 +207,7 @@ type API struct {
 // MCP is the configuration of cmd/mcp-server.
 type MCP struct {
 	Database
+	Supabase
 	Remote
 	Agent
 	Tools

@@ -12,6 +12,7 @@ var parts = []struct {
 	value any
 }{
 	{"The database (default: an embedded Postgres)", Database{}},
+	{"Supabase beside the database (optional)", Supabase{}},
 	{"The embedded Postgres", Embedded{}},
 	{"The API server", HTTP{}},
 	{"Sessions, runs and runners", Orchestration{}},

@@ -15,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/agent-coordinator/agent-coordinator/internal/ident"
+	"github.com/agent-coordinator/agent-coordinator/internal/pooler"
 )
 
 // Store calls the coordinator's SQL functions through a pool.
@@ -47,8 +48,8 @@ func New(pool *pgxpool.Pool) *Store {
 	return s
 }
 
-// Open connects a pool with the settings every process uses. maxConns ≤ 0 takes 12. Port 6543 (a transaction pooler)
-// switches to descriptions cached per connection instead of named statements.
+// Open connects a pool with the settings every process uses. maxConns ≤ 0 takes 12. A transaction pooler in between
+// (see package pooler) switches to descriptions cached per connection instead of named statements.
 func Open(ctx context.Context, dsn string, maxConns int32) (*pgxpool.Pool, error) {
 	cfg, err := pgxpool.ParseConfig(dsn)
 	if err != nil {
@@ -60,7 +61,7 @@ func Open(ctx context.Context, dsn string, maxConns int32) (*pgxpool.Pool, error
 	cfg.MaxConns = maxConns
 	cfg.MaxConnIdleTime = time.Minute // dozens of agents share one server: what a burst opened goes back soon
 	cfg.ConnConfig.ConnectTimeout = 5 * time.Second
-	if cfg.ConnConfig.Port == 6543 {
+	if pooler.Between(cfg.ConnConfig) {
 		cfg.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
 	} else {
 		cfg.ConnConfig.RuntimeParams["application_name"] = "agent-coordinator"

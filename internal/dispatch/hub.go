@@ -202,6 +202,21 @@ func (h *Hub) All() {
 	}
 }
 
+// Nudge makes everybody look who is parked on a topic that begins with one of the prefixes: something of that kind
+// changed, and nobody knows whom it concerns. Observers are not told.
+func (h *Hub) Nudge(prefixes ...string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for t, ws := range h.parked {
+		if !slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(t, p) }) {
+			continue
+		}
+		for _, w := range ws {
+			w.broadcast()
+		}
+	}
+}
+
 // Observe calls fn with every topic that has news, from here or elsewhere, until stop is called. fn must not block
 // and must not call the hub. Topic "" means: anything may have changed.
 func (h *Hub) Observe(fn func(topic string)) (stop func()) {

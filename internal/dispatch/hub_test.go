@@ -47,6 +47,22 @@ func TestWakeReachesTheLongestWaitingOnce(t *testing.T) {
 	}
 }
 
+func TestNudgeConcernsEverybodyOfAKind(t *testing.T) {
+	t.Parallel()
+	h := dispatch.New(nil)
+	a, b, other := h.Park("l:7:x"), h.Park("l:7:y", "n:7:1"), h.Park("l:70:x")
+	defer a.Close()
+	defer b.Close()
+	defer other.Close()
+	h.Nudge("w:7:", "l:7:")
+	if !woken(a) || !woken(b) || woken(other) {
+		t.Fatal("everybody parked on l:7:, and nobody else")
+	}
+	if unit, everybody := a.Why(); unit || !everybody {
+		t.Fatal("a nudge is no unit")
+	}
+}
+
 func TestUnitThatComesDuringALook(t *testing.T) {
 	t.Parallel()
 	h := dispatch.New(nil)

@@ -18,7 +18,7 @@
 //
 // # Failure
 //
-// ErrPooler for a connection string of a transaction pooler (port 6543), where session locks do not hold.
+// ErrPooler for a connection string of a transaction pooler (port 6543, or pgbouncer=true), where session locks do not hold.
 // ErrForeign as above. ErrFiles for a set that breaks the rules. ErrUnknownVersion when the database is at
 // a version that lies inside our range but is not one of ours. A failing file gives *FileError with the
 // server's own error inside; the database stays at the version before it. A database newer than this

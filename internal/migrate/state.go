@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/agent-coordinator/agent-coordinator/internal/pooler"
 )
 
 // Errors to be recognised with errors.Is.
@@ -15,7 +17,7 @@ var (
 	// ErrForeign means that the database holds tables and none of them is known to be ours.
 	ErrForeign = errors.New("the database belongs to something else")
 	// ErrPooler means that the connection string names a transaction pooler.
-	ErrPooler = errors.New("migrations need a direct or session connection, port 6543 is a transaction pooler (set COORD_DIRECT_URL)")
+	ErrPooler = errors.New("migrations need a direct or session connection, this one leads to a transaction pooler (set COORD_DIRECT_URL)")
 	// ErrUnknownVersion means that the database is at a version that this binary should know but does not.
 	ErrUnknownVersion = errors.New("the database is at a version that is not one of ours")
 )
@@ -41,6 +43,9 @@ func ReadStatus(ctx context.Context, dsn string, o Options) (Status, error) {
 	cfg, err := pgx.ParseConfig(dsn)
 	if err != nil {
 		return Status{}, fmt.Errorf("connection string: %w", err)
+	}
+	if pooler.Between(cfg) {
+		cfg.DefaultQueryExecMode = pgx.QueryExecModeDescribeExec
 	}
 	conn, err := pgx.ConnectConfig(ctx, cfg)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/agent-coordinator/agent-coordinator/internal/loop"
+	"github.com/agent-coordinator/agent-coordinator/internal/pooler"
 
 	"github.com/golang-migrate/migrate/v4/database"
 	"github.com/jackc/pgerrcode"
@@ -123,7 +124,7 @@ func directConfig(dsn string) (*pgx.ConnConfig, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connection string: %w", err)
 	}
-	if cfg.Port == 6543 {
+	if pooler.Between(cfg) {
 		return nil, ErrPooler
 	}
 	return cfg, nil
