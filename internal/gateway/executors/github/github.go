@@ -81,7 +81,7 @@ func (e *Executor) Available(_ context.Context, job executors.Job) error {
 	case job.HeadSHA == "":
 		return errors.New("the change names no commit that GitHub Actions could check out")
 	case job.Fork && e.options.ForkWorkflow == "":
-		return errors.New("changes from forks are not run in GitHub Actions here; set GITHUB_FORK_WORKFLOW to a workflow without secrets and caches")
+		return errors.New("changes from forks are not run in GitHub Actions here; set GITHUB_FORK_WORKFLOW_FILE to a workflow without secrets and caches")
 	case !workflowName.MatchString(e.workflow(job)):
 		return fmt.Errorf("the policy's workflow %q is no file name such as %s", e.workflow(job), DefaultWorkflow)
 	}
