@@ -132,6 +132,7 @@ type CompleteWork struct {
 	ErrorMessage string         `json:"error_message,omitempty" maxLength:"20000"`
 	Retryable    bool           `json:"retryable,omitempty" doc:"a failure another attempt may mend"`
 	LeaseToken   string         `json:"lease_token,omitempty" maxLength:"40" doc:"as claimed"`
+	HeadSHA      string         `json:"head_sha,omitempty" pattern:"^([0-9a-f]{40}|[0-9a-f]{64})$" doc:"your commit: completed once it passes verification"`
 	Remember     *bool          `json:"remember,omitempty" default:"true" mcp:"full" doc:"keep what the result teaches (its lessons or summary, or the error) for others"`
 	SkillID      string         `json:"skill_id,omitempty" format:"uuid" mcp:"full" doc:"skill you followed; its success is counted"`
 }

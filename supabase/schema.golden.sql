@@ -226,6 +226,13 @@ coord.repository_aliases
   alias text not null
   project_id bigint not null
   repository_id bigint not null
+coord.task_verdicts
+  project_id bigint not null
+  id bigint not null
+  head_sha text not null
+  agent_id text not null
+  session_ref bigint not null
+  asked_at timestamp with time zone not null default coord.now()
 coord.timer
   project_id bigint not null
   queue smallint not null
@@ -859,6 +866,7 @@ coord.policy_sets: policy_sets_pkey PRIMARY KEY (project_id)
 coord.ready: ready_pkey PRIMARY KEY (project_id, queue, class_id, priority, id)
 coord.repository_aliases: repository_aliases_pkey PRIMARY KEY (alias)
 coord.repository_aliases: repository_aliases_project_id_repository_id_fkey FOREIGN KEY (project_id, repository_id) REFERENCES repositories(project_id, id) ON DELETE CASCADE
+coord.task_verdicts: task_verdicts_pkey PRIMARY KEY (project_id, id)
 coord.timer: timer_pkey PRIMARY KEY (project_id, queue, kind, at, id)
 coord.webhook_deliveries: webhook_deliveries_body_sha256_check CHECK ((length(body_sha256) = 32))
 coord.webhook_deliveries: webhook_deliveries_delivery_id_check CHECK (((length(delivery_id) >= 1) AND (length(delivery_id) <= 200)))
@@ -1010,6 +1018,9 @@ CREATE UNIQUE INDEX policy_sets_pkey ON coord.policy_sets USING btree (project_i
 CREATE UNIQUE INDEX ready_pkey ON coord.ready USING btree (project_id, queue, class_id, priority, id)
 CREATE UNIQUE INDEX repository_aliases_pkey ON coord.repository_aliases USING btree (alias)
 CREATE INDEX repository_aliases_repo ON coord.repository_aliases USING btree (project_id, repository_id)
+CREATE INDEX task_verdicts_age ON coord.task_verdicts USING btree (asked_at)
+CREATE INDEX task_verdicts_head ON coord.task_verdicts USING btree (project_id, head_sha)
+CREATE UNIQUE INDEX task_verdicts_pkey ON coord.task_verdicts USING btree (project_id, id)
 CREATE UNIQUE INDEX timer_pkey ON coord.timer USING btree (project_id, queue, kind, at, id)
 CREATE INDEX webhook_deliveries_age ON coord.webhook_deliveries USING btree (received_at)
 CREATE INDEX webhook_deliveries_due ON coord.webhook_deliveries USING btree (next_attempt_at, id) WHERE (state = ANY (ARRAY['received'::text, 'failed'::text]))
@@ -1133,6 +1144,7 @@ coord.agent_demands(p_name text, p_start boolean) returns jsonb
 coord.agent_wire(p_a agent_blueprints) returns jsonb
 coord.apply_gone(p_project bigint, p_in jsonb) returns jsonb security definer
 coord.apply_head(p_project bigint, p_in jsonb) returns jsonb security definer
+coord.apply_verdict(p_v coord.task_verdicts, p_c changesets) returns text[]
 coord.approval_wire(p_a approval_queue) returns jsonb
 coord.audit(p_project bigint, p_session bigint, p_by text, p_operation text, p_ids text[], p_success boolean DEFAULT true, p_reason text DEFAULT NULL::text, p_parameters jsonb DEFAULT NULL::jsonb, p_result jsonb DEFAULT NULL::jsonb) returns void
 coord.audit_guard() returns trigger
@@ -1176,6 +1188,7 @@ coord.cleanup_sessions(p_project bigint, p_by text, p_stale_minutes integer, p_i
 coord.close_changeset(p_c changesets, p_state text, p_why text, p_by uuid DEFAULT NULL::uuid, p_who text DEFAULT 'gateway'::text) returns text[]
 coord.close_session(p_project bigint, p_session bigint, p_status text, p_reason text) returns jsonb
 coord.complete_one(p_project bigint, p_s agent_sessions, p_task uuid, p_success boolean, p_result jsonb, p_error text, p_retryable boolean, p_token text, p_raise boolean, p_now timestamp with time zone) returns jsonb
+coord.complete_with_commit(p_project bigint, p_s agent_sessions, p_task uuid, p_result jsonb, p_head text, p_token text, p_raise boolean, p_now timestamp with time zone) returns jsonb
 coord.complete_work(p_project bigint, p_session bigint, p_by text, p_items jsonb) returns jsonb security definer
 coord.conditions(p_alias text, p_filter jsonb, p_names text[]) returns text
 coord.count_skill_use(p_project bigint, p_skill uuid, p_success boolean) returns memory_procedural
@@ -1278,6 +1291,7 @@ coord.lock_changeset(p_only bigint, p_id uuid) returns changesets
 coord.lock_enter(p_project bigint, p_session bigint) returns agent_sessions
 coord.lock_gates(p_project bigint, p_keys coord.lock_key[], p_anc text[], p_change boolean) returns void
 coord.lock_grant(p_project bigint, p_home bigint, p_me agent_sessions, p_by text, p_keys coord.lock_key[], p_minutes integer, p_reason text, p_ticket bigint, p_now timestamp with time zone) returns jsonb
+coord.lock_head(p_project bigint, p_head text) returns void
 coord.lock_holder(p_project bigint, p_session bigint, p_space bigint, p_key text, p_anc text[], p_branch text) returns TABLE(expires_at timestamp with time zone, now timestamp with time zone, locked_by text, agent_type text, holder_session text, branch text, reason text, locked_at timestamp with time zone)
 coord.lock_join(p_project bigint, p_me agent_sessions, p_topic text, p_keys coord.lock_key[], p_live coord.lock_blocker[], p_edges coord.lock_edge[], p_now timestamp with time zone) returns jsonb
 coord.lock_keys(p_home bigint, p_space bigint[], p_kind text[], p_base text[], p_key text[], p_path text[], p_repo text[], p_re text[], p_pre text[], p_lk text[], p_branch text, p_mode text) returns coord.lock_key[]
@@ -1393,9 +1407,11 @@ coord.rerun_changeset(p_only bigint, p_by text, p_id uuid, p_tier integer, p_rea
 coord.resolve_blueprint(p_name text) returns jsonb
 coord.resolve_repository(p_project text, p_remote text, p_root text, p_name text) returns TABLE(project_id bigint, project text, repository_id bigint, repository text) security definer
 coord.result_text(p_session text, OUT result text, OUT data jsonb) returns record
+coord.resume_author(p_project bigint, p_session text, p_source text, p_text text) returns boolean
 coord.retain_memory(p_project bigint, p_limit integer) returns jsonb
 coord.retry_run(p_c changesets, p_r verification_results) returns text
 coord.retry_work(p_project bigint, p_session bigint, p_by text, p_agent text, p_privileged boolean, p_task uuid) returns jsonb security definer
+coord.return_task(p_w work_queue, p_v coord.task_verdicts, p_source text, p_why text, p_prompt text, p_feedback jsonb) returns text[]
 coord.revoke_key(p_project bigint, p_bound bigint, p_by text, p_name text) returns jsonb security definer
 coord.route_failed(p_project bigint, p_id uuid, p_version integer, p_error text, p_retry integer, p_most integer) returns jsonb security definer
 coord.run_due(p_r runs, p_what text, p_now timestamp with time zone, p_stale integer) returns text[]
@@ -1460,6 +1476,7 @@ coord.sweep_retention(p_days integer, p_limit integer) returns jsonb security de
 coord.sweep_runs(p_stale integer, p_remove integer, p_no_match integer, p_limit integer) returns jsonb security definer
 coord.sweep_schedule(p_project bigint, p_now timestamp with time zone, p_limit integer) returns jsonb
 coord.sweep_sessions(p_limit integer) returns jsonb security definer
+coord.sweep_verdicts(p_limit integer) returns jsonb security definer
 coord.sweep_work(p_limit integer DEFAULT 200) returns jsonb security definer
 coord.take_cancels(p_owner text, p_executors text[], p_lease integer) returns TABLE(job jsonb) security definer
 coord.take_changesets(p_limit integer, p_lease integer) returns TABLE(changeset jsonb) security definer
@@ -1477,6 +1494,7 @@ coord.task_prompt(p_w work_queue) returns text
 coord.task_state(p_w work_queue) returns text
 coord.task_why(p_w work_queue, OUT why text, OUT waits_for jsonb) returns record
 coord.tell_parent(p_s sessions, p_r runs, p_failed boolean, p_text text) returns text[]
+coord.tell_session(p_project bigint, p_ref bigint, p_text text, p_data jsonb) returns text[]
 coord.texts(p_list jsonb) returns text[]
 coord.tidy_demands(p_demands jsonb) returns jsonb
 coord.tok_meet(p_a text, p_b text) returns boolean
@@ -1497,7 +1515,9 @@ coord.unvote_from_forge(p_project bigint, p_repository text, p_head text, p_logi
 coord.update_session(p_only bigint, p_by text, p_session text, p_in jsonb) returns jsonb security definer
 coord.update_working(p_project bigint, p_session bigint, p_by text, p_item jsonb, p_changes jsonb) returns jsonb security definer
 coord.uuid7() returns uuid
+coord.verdict_findings(p_c changesets) returns jsonb
 coord.verdict_of(p_c changesets) returns jsonb
+coord.verdict_prompt(p_c changesets, p_task uuid) returns text
 coord.verification_ended(p_project bigint, p_run uuid, p_out jsonb) returns jsonb security definer
 coord.verification_started(p_project bigint, p_run uuid, p_external text, p_url text) returns jsonb security definer
 coord.verify_lock(p_project bigint, p_home bigint, p_space bigint[], p_kind text[], p_base text[], p_key text[], p_path text[], p_repo text[], p_re text[], p_pre text[], p_lk text[], p_token bigint) returns jsonb security definer

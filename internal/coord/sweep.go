@@ -42,6 +42,11 @@ func (s *Store) Sweep(ctx context.Context) (Swept, error) {
 			break
 		}
 	}
+	verdicts, err := act[struct {
+		Settled int `json:"settled"`
+	}](ctx, s, `select coord.sweep_verdicts($1)`, sweepRows)
+	note(err)
+	out.TasksRequeued += verdicts.Settled
 	locks, err := act[struct {
 		Expired int `json:"expired"`
 	}](ctx, s, `select coord.sweep_locks($1)`, sweepRows)
