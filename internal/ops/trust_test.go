@@ -52,8 +52,14 @@ func TestBetaBound(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for _, c := range []struct{ a, b, want float64 }{
-		{1, 1, 0.05}, {2, 1, math.Pow(0.05, 1.0/2)}, {21, 1, math.Pow(0.05, 1.0/21)}, {30.5, 1, math.Pow(0.05, 1/30.5)}, {1, 5, 1 - math.Pow(0.95, 1.0/5)},
-		{5, 2, 0.418197}, {10, 10, 0.320018}, {100, 3, 0.940020}, // R: qbeta(0.05, a, b)
+		{1, 1, 0.05},
+		{2, 1, math.Pow(0.05, 1.0/2)},
+		{21, 1, math.Pow(0.05, 1.0/21)},
+		{30.5, 1, math.Pow(0.05, 1/30.5)},
+		{1, 5, 1 - math.Pow(0.95, 1.0/5)},
+		{5, 2, 0.418197},
+		{10, 10, 0.320018},
+		{100, 3, 0.940020}, // R: qbeta(0.05, a, b)
 	} {
 		if got := scan[float64](w, `select coord.beta_bound($1, $2)`, c.a, c.b); math.Abs(got-c.want) > 2e-3*c.want+1e-5 {
 			t.Errorf("Beta(%v, %v): %v, want %v", c.a, c.b, got, c.want)
