@@ -5,11 +5,13 @@ import (
 	"context"
 	"log/slog"
 	"os"
+	"path/filepath"
 
 	"github.com/agent-coordinator/agent-coordinator/internal/apiserver"
 	"github.com/agent-coordinator/agent-coordinator/internal/cli"
 	"github.com/agent-coordinator/agent-coordinator/internal/config"
 	"github.com/agent-coordinator/agent-coordinator/internal/embedpg"
+	"github.com/agent-coordinator/agent-coordinator/internal/gatewayserver"
 	"github.com/agent-coordinator/agent-coordinator/internal/local"
 	"github.com/agent-coordinator/agent-coordinator/internal/obs"
 )
@@ -17,7 +19,7 @@ import (
 func main() {
 	embedpg.RunWatcherIfAsked() // before anything else: the watcher of the embedded server is a copy of this program
 	os.Exit(cli.Run(context.Background(), cli.Env{
-		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv, Args: os.Args[1:], Serve: serve,
+		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv, Args: os.Args[1:], Serve: serve, Gateway: serveGateway,
 	}))
 }
 
@@ -32,6 +34,27 @@ func serve(ctx context.Context, d *local.Database, addr string, ready func(strin
 	}
 	cfg.CoordURL, cfg.CoordDirectURL, cfg.Addr = d.URL, d.DirectURL, addr
 	return apiserver.Run(ctx, apiserver.Config{API: cfg, Log: logger(cfg.Logging)}, ready)
+}
+
+// serveGateway runs the verification gateway in this process, against the same database.
+func serveGateway(ctx context.Context, d *local.Database, addr string, ready func(string)) error {
+	cfg, err := config.Load[config.GatewayServer]()
+	if err != nil {
+		return err
+	}
+	if os.Getenv("LOG_LEVEL") == "" {
+		cfg.Level = "warn"
+	}
+	dir := cfg.StateDir
+	if dir == "" {
+		home, err := local.FindHome()
+		if err != nil {
+			return err
+		}
+		dir = filepath.Join(home.Dir, "gateway")
+	}
+	cfg.CoordURL, cfg.CoordDirectURL, cfg.Gateway.Addr = d.URL, d.DirectURL, addr
+	return gatewayserver.Run(ctx, gatewayserver.Config{GatewayServer: cfg, Dir: dir, Log: logger(cfg.Logging)}, ready)
 }
 
 func logger(l config.Logging) *slog.Logger { return obs.NewLogger(os.Stderr, l.Level, l.Debug) }

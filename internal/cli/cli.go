@@ -23,6 +23,7 @@ type Env struct {
 	Getenv   func(string) string
 	Args     []string
 	Serve    local.ServeFunc // how `up` serves the API
+	Gateway  local.ServeFunc // how `up` serves the verification gateway; nil: it does not
 }
 
 // app is one run.

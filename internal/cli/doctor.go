@@ -64,7 +64,7 @@ func (a *app) doctor(ctx context.Context) error {
 	if u, ok := home.Running(ctx); ok {
 		running = &u
 	}
-	checks = append(checks, checkSchema(ctx, cfg, home), a.checkAPI(ctx), a.checkKey(ctx), checkMCP(ctx), checkRunner(running))
+	checks = append(checks, checkSchema(ctx, cfg, home), a.checkAPI(ctx), a.checkKey(ctx), checkMCP(ctx), checkGateway(running, a.Getenv), checkRunner(running))
 	for _, h := range install.Hosts() {
 		checks = append(checks, a.checkHost(h))
 		if c, ok := a.checkHook(ctx, h); ok {
@@ -91,6 +91,22 @@ func (a *app) doctor(ctx context.Context) error {
 		return quietExit(exitRefused)
 	}
 	return err
+}
+
+// checkGateway says whether changes can be verified here: it is no fault of an installation that does not want to.
+func checkGateway(up *local.Up, getenv func(string) string) check {
+	c := check{Name: "gateway", Verdict: good}
+	switch {
+	case up == nil:
+		c.Found = "not up, like the rest"
+	case up.GatewayURL == nil:
+		c.Verdict, c.Found, c.Fix = warn, "it does not run", "see what coordctl up said; GATEWAY_ADDR chooses another address"
+	case getenv("GITHUB_WEBHOOK_SECRET") == "":
+		c.Found = *up.GatewayURL + "; webhooks of GitHub are refused: GITHUB_WEBHOOK_SECRET is not set"
+	default:
+		c.Found = *up.GatewayURL
+	}
+	return c
 }
 
 func checkBinaries(ctx context.Context) check {

@@ -83,6 +83,7 @@ func (a *app) printStatus(s status) {
 	}
 	if s.Up != nil {
 		row("API", "up, pid %d, %s", s.Up.PID, s.Up.APIURL)
+		row("gateway", "%s", describeGateway(*s.Up))
 		if r := s.Up.Runner; r != nil && !r.Alive() {
 			row("runner", "%s, being started again; see %s", r.Profile, r.Log)
 		} else {

@@ -85,8 +85,8 @@ func (a *app) up(ctx context.Context, f upFlags) error {
 			Config: cfg.Database, Migrate: !f.noMigrate, MigrateForeign: f.migrateForeign, Grace: cfg.PgGrace, Log: log, Progress: a.progress,
 		},
 		Addr: cfg.Addr, Project: firstOf(a.Getenv("COORD_PROJECT"), "default"), Serve: a.Serve, Log: log, Progress: a.progress,
-		Runner: beside,
-		Ready:  func(s local.Started) { a.banner(home, s) },
+		Runner: beside, Gateway: a.gatewayOptions(),
+		Ready: func(s local.Started) { a.banner(home, s) },
 	})
 	var running *local.RunningError
 	switch {
@@ -97,6 +97,27 @@ func (a *app) up(ctx context.Context, f upFlags) error {
 		return nil
 	}
 	return upFault(err)
+}
+
+// gatewayOptions say how the gateway runs beside the API.
+func (a *app) gatewayOptions() *local.GatewayOptions {
+	if a.Gateway == nil {
+		return nil
+	}
+	cfg, err := config.Load[config.Gateway]()
+	if err != nil {
+		a.progress("the gateway does not run: " + err.Error())
+		return nil
+	}
+	return &local.GatewayOptions{Addr: cfg.Addr, Fixed: a.Getenv("GATEWAY_ADDR") != "", Serve: a.Gateway}
+}
+
+// describeGateway is the gateway's line of what runs.
+func describeGateway(u local.Up) string {
+	if u.GatewayURL == nil {
+		return "does not run"
+	}
+	return *u.GatewayURL + "   (/webhook/github, /changesets)"
 }
 
 // upFault adds the next step to failures that people meet.
@@ -140,8 +161,8 @@ func (a *app) alreadyUp(u local.Up) error {
 }
 
 func (a *app) printUp(u local.Up) {
-	fmt.Fprintf(a.Out, "  API       %s   (/docs, /openapi.json, /health)\n  MCP       %s/mcp over HTTP; bin/mcp-server over stdio\n  database  %s\n  project   %s\n  key       %s\n  runner    %s\n",
-		u.APIURL, u.APIURL, redact(u.DatabaseURL), u.Project, u.APIKey, describeRunner(u.Runner))
+	fmt.Fprintf(a.Out, "  API       %s   (/docs, /openapi.json, /health)\n  MCP       %s/mcp over HTTP; bin/mcp-server over stdio\n  database  %s\n  project   %s\n  key       %s\n  gateway   %s\n  runner    %s\n",
+		u.APIURL, u.APIURL, redact(u.DatabaseURL), u.Project, u.APIKey, describeGateway(u), describeRunner(u.Runner))
 }
 
 func (a *app) banner(home local.Home, s local.Started) {

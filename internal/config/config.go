@@ -216,11 +216,45 @@ type MCP struct {
 	Model
 }
 
-// Gateway is the configuration of the gateway's door; it also has Database and Logging.
+// Gateway is the configuration of the verification gateway.
 type Gateway struct {
-	Addr          string `env:"GATEWAY_ADDR" envDefault:"127.0.0.1:8080" doc:"where the gateway listens; port 0 picks a free one"`
-	WebhookSecret string `env:"GITHUB_WEBHOOK_SECRET" doc:"secret of GitHub's webhook; empty refuses every delivery"`
+	Addr                string `env:"GATEWAY_ADDR" envDefault:"127.0.0.1:8080" doc:"where the gateway listens; port 0 picks a free one"`
+	WebhookSecret       string `env:"GITHUB_WEBHOOK_SECRET" doc:"secret of GitHub's webhook; empty refuses every delivery"`
+	WebhookSecretBefore string `env:"GITHUB_WEBHOOK_SECRET_PREVIOUS" doc:"the secret before, accepted as well while it is being changed"`
+	PageURL             string `env:"GATEWAY_PAGE_URL" example:"https://coord.example.com/changesets/" doc:"where people look at a changeset, its id is appended; shown with the status"`
+	StateDir            string `env:"GATEWAY_DIR" example:"/var/lib/agent-coordinator/gateway" doc:"folder for mirrors of repositories and caches of tools; default: gateway in COORD_HOME"`
+	GitHosts            string `env:"GATEWAY_GIT_HOSTS" example:"github.com,git.example.com" doc:"hosts that commits may be fetched from; default: the GitHub that is configured"`
+	GitPlainHosts       string `env:"GATEWAY_GIT_PLAIN_HOSTS" example:"127.0.0.1:3000" doc:"hosts that may be fetched from over plain http"`
+	GitRoots            string `env:"GATEWAY_GIT_ROOTS" example:"/srv/git" doc:"folders whose repositories may be fetched by path"`
+	ToolPath            string `env:"GATEWAY_TOOL_PATH" example:"/usr/local/bin:/usr/bin" doc:"folders that tools of tier 0 are looked for in"`
+	ToolConfig          string `env:"GATEWAY_TOOL_CONFIG" example:"/etc/agent-coordinator/tools" doc:"folder of the tools' configuration and tools.json; default: what is built in"`
 }
+
+// GitHub says how the gateway speaks to GitHub. Without credentials, policies of tier 1 have no place and no status is shown.
+type GitHub struct {
+	GitHubToken          string `env:"GITHUB_TOKEN" doc:"token with contents:read, pull_requests:read, statuses:write, actions:write"`
+	GitHubAPI            string `env:"GITHUB_API_URL" envDefault:"https://api.github.com" doc:"GitHub Enterprise Server: https://HOST/api/v3"`
+	GitHubServer         string `env:"GITHUB_SERVER_URL" example:"https://github.example.com" doc:"base of GitHub's pages; default: worked out from GITHUB_API_URL"`
+	GitHubAppID          int64  `env:"GITHUB_APP_ID" example:"12345" doc:"authenticate as this App instead of by token; verdicts are shown as checks then"`
+	GitHubAppKeyFile     string `env:"GITHUB_APP_PRIVATE_KEY_FILE" example:"/etc/agent-coordinator/app.pem" doc:"the App's private key"`
+	GitHubInstallationID int64  `env:"GITHUB_APP_INSTALLATION_ID" example:"67890" doc:"the App's installation; default: looked up for every repository"`
+	GitHubHooks          string `env:"GITHUB_HOOKS" example:"acme/shop:123456" doc:"repository hooks whose failed deliveries are asked for again, as owner/name:id"`
+	GitHubWorkflow       string `env:"GITHUB_WORKFLOW_FILE" example:"verify.yml" doc:"workflow of policies that name none"`
+	GitHubForkWorkflow   string `env:"GITHUB_FORK_WORKFLOW_FILE" example:"verify-fork.yml" doc:"workflow for changes from forks; it must use no secrets and no caches. Empty: they are not run"`
+}
+
+// GatewayServer is the configuration of cmd/gateway.
+type GatewayServer struct {
+	Database
+	HTTP
+	Gateway
+	GitHub
+	Embedded
+	Logging
+}
+
+// List splits a list at commas, without blanks and empty entries.
+func List(s string) []string { return split(s) }
 
 // Load fills T from the environment. The error names each wrong variable.
 func Load[T any]() (T, error) { return LoadFrom[T](env.ToMap(os.Environ())) }

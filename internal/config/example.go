@@ -17,6 +17,7 @@ var parts = []struct {
 	{"The API server", HTTP{}},
 	{"Sessions, runs and runners", Orchestration{}},
 	{"The gateway", Gateway{}},
+	{"GitHub, for the gateway", GitHub{}},
 	{"Clients of the API: the MCP server, coordctl, hooks", Remote{}},
 	{"The agent runner", Runner{}},
 	{"The runner of coordctl up", LocalRunner{}},

@@ -76,7 +76,9 @@ type PullHead struct {
 }
 
 // MovedAfter says whether the head moved after t, by the forge's clock.
-func (p PullHead) MovedAfter(t time.Time) bool { return p.HeadAt != nil && !t.IsZero() && p.HeadAt.After(t) }
+func (p PullHead) MovedAfter(t time.Time) bool {
+	return p.HeadAt != nil && !t.IsZero() && p.HeadAt.After(t)
+}
 
 // ChangesetOfPull finds it; the zero value when there is none.
 func (s *Store) ChangesetOfPull(ctx context.Context, project int64, repository string, number int) (PullHead, error) {

@@ -73,7 +73,7 @@ func Run(ctx context.Context, o Options) (ok bool, err error) {
 func cleanEnv() []string {
 	return slices.DeleteFunc(os.Environ(), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
-		for _, prefix := range []string{"COORD_", "COORDINATION_", "COORDINATOR_", "AGENT_", "API_ADDR", "AUTH_ENABLED", "DATABASE_URL", "DIRECT_URL", "SESSION_ID", "CLAUDE", "LOG_LEVEL", "DEBUG_LOGGING"} {
+		for _, prefix := range []string{"COORD_", "COORDINATION_", "COORDINATOR_", "AGENT_", "API_ADDR", "GATEWAY_", "GITHUB_", "AUTH_ENABLED", "DATABASE_URL", "DIRECT_URL", "SESSION_ID", "CLAUDE", "LOG_LEVEL", "DEBUG_LOGGING"} {
 			if strings.HasPrefix(name, prefix) && name != "COORD_PG_BIN" && name != "COORD_PG_USER" {
 				return true
 			}

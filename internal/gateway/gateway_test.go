@@ -212,7 +212,9 @@ func (f *fakeForge) ChangedFiles(context.Context, ChangeRef) ([]route.File, bool
 	return f.files, f.truncated, f.err
 }
 
-func (f *fakeForge) Contributors(context.Context, ChangeRef) ([]string, error) { return []string{"dev"}, nil }
+func (f *fakeForge) Contributors(context.Context, ChangeRef) ([]string, error) {
+	return []string{"dev"}, nil
+}
 
 func (f *fakeForge) Permission(_ context.Context, _, login string) (string, error) {
 	f.mu.Lock()
@@ -263,7 +265,11 @@ func newPlace(name string) *fakePlace {
 	}
 }
 
-func (p *fakePlace) set(f func(executors.Job) *executors.Outcome) { p.mu.Lock(); defer p.mu.Unlock(); p.outcome = f }
+func (p *fakePlace) set(f func(executors.Job) *executors.Outcome) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.outcome = f
+}
 
 func (p *fakePlace) Name() string { return p.name }
 

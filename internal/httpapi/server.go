@@ -39,11 +39,16 @@ type Options struct {
 	Observe  func(fn func(topic string)) func() // news of topics "n:<project>:<session>" (dispatch.Hub.Observe); may be nil
 	Polls    RunnerPolls                        // GET /runner/runs; nil: not served
 	Live     LiveFeed                           // GET /sse/sessions and /ws; nil: not served
+	Webhooks map[string]Webhook                 // POST routes that check their senders themselves
 	MCP      http.Handler                       // served at /mcp with the same keys; nil: not served
 	Metrics  http.Handler                       // served at /metrics; nil: not served
 	InFlight Gauge                              // counts requests; may be nil
 	Log      *slog.Logger
 }
+
+// Webhook answers a POST that authenticates by itself, such as a signed delivery: a status with what is answered as JSON, or
+// a fault.
+type Webhook func(r *http.Request) (status int, reply any, err error)
 
 // Gauge is a number that goes up and down.
 type Gauge interface {
@@ -128,6 +133,10 @@ func (s *Server) routes() *gin.Engine {
 			e.Handle(r.Method, r.Path, s.operation(d, r))
 		}
 	}
+	for path, hook := range s.opts.Webhooks {
+		s.paths = append(s.paths, path)
+		e.POST(path, s.webhook(hook))
+	}
 	s.streamRoutes(e)
 	if s.opts.MCP != nil {
 		e.Any("/mcp", s.stream(s.opts.MCP))
@@ -193,6 +202,18 @@ func (s *Server) operation(d *op.Def, r op.Route) gin.HandlerFunc {
 			return
 		}
 		s.reply(req.Context(), w, d.Status, res, !ownNotices && d.Acts && req.Header.Get(headerNotices) != "none")
+	}
+}
+
+// webhook serves a route that authenticates by itself.
+func (s *Server) webhook(hook Webhook) gin.HandlerFunc {
+	return func(c *gin.Context) {
+		status, reply, err := hook(c.Request)
+		if err != nil {
+			s.fail(c.Writer, c.Request, err, requestID(c))
+			return
+		}
+		s.reply(c.Request.Context(), c.Writer, status, op.Response{Body: reply}, false)
 	}
 }
 

@@ -26,7 +26,8 @@ type UpOptions struct {
 	Serve    ServeFunc
 	Log      *slog.Logger
 	Progress func(string)
-	Runner   *RunnerOptions // kept running beside the API; nil: none
+	Runner   *RunnerOptions  // kept running beside the API; nil: none
+	Gateway  *GatewayOptions // the same for the verification gateway
 	// Ready is told once, when everything answers and up.json is written.
 	Ready func(Started)
 }
@@ -159,7 +160,7 @@ func (r *running) view() Up {
 	return r.up
 }
 
-// serve runs the API and watches the database until ctx ends, one fails, or the database moved. When ctx ends the
+// serve runs the API (and the gateway) and watches the database until ctx ends, one fails, or the database moved. When ctx ends the
 // runner goes first, so that its last reports arrive.
 func (r *running) serve(ctx context.Context, o UpOptions, db *Database, ready func(Up)) error {
 	serving, stop := context.WithCancelCause(context.WithoutCancel(ctx))
@@ -175,9 +176,22 @@ func (r *running) serve(ctx context.Context, o UpOptions, db *Database, ready fu
 		return nil
 	})
 	group.Go(func() error { return db.Watch(serving, o.Log) })
+	gateway := make(chan struct{})
+	if o.Gateway == nil {
+		close(gateway)
+	} else {
+		group.Go(func() error {
+			r.keepGateway(serving, o, db, func() { close(gateway) })
+			return nil
+		})
+	}
 	var failed error
 	group.Go(func() error {
 		err := o.Serve(serving, db, o.Addr, func(addr string) {
+			select { // up.json names both from the beginning
+			case <-gateway:
+			case <-serving.Done():
+			}
 			url := "http://" + reachable(addr)
 			if r.runner != nil {
 				failed = r.runner.point(ctx, url)

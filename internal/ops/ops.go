@@ -39,3 +39,12 @@ func Catalogue(d Deps) *op.Catalogue {
 	trust(c, d.Store)
 	return c
 }
+
+// GatewayCatalogue declares what the verification gateway serves itself, beside its webhooks.
+func GatewayCatalogue(d Deps) *op.Catalogue {
+	c := op.NewCatalogue()
+	policies(c, d.Store)
+	changesets(c, d.Store)
+	approvals(c, d.Store)
+	return c
+}

@@ -69,7 +69,7 @@ type place struct {
 }
 
 // ours are the variables that would lead to another installation.
-var ours = []string{"COORD", "DATABASE_URL", "DIRECT_URL", "API_ADDR", "AUTH_ENABLED", "AGENT_", "SESSION_ID", "CLAUDE", "CODEX", "LOG_LEVEL", "HOME=", "XDG_DATA_HOME"}
+var ours = []string{"COORD", "DATABASE_URL", "DIRECT_URL", "API_ADDR", "GATEWAY_", "GITHUB_", "AUTH_ENABLED", "AGENT_", "SESSION_ID", "CLAUDE", "CODEX", "LOG_LEVEL", "HOME=", "XDG_DATA_HOME"}
 
 func newPlace(t *testing.T) *place {
 	t.Helper()
@@ -89,7 +89,7 @@ func newPlace(t *testing.T) *place {
 	p.env = slices.DeleteFunc(os.Environ(), func(kv string) bool {
 		return slices.ContainsFunc(ours, func(prefix string) bool { return strings.HasPrefix(kv, prefix) }) && !strings.HasPrefix(kv, "COORD_PG_")
 	})
-	p.env = append(p.env, "HOME="+dir, "COORD_HOME="+p.home, "COORD_PG_GRACE=2s", "API_ADDR=127.0.0.1:0", "GIT_CONFIG_GLOBAL=/dev/null")
+	p.env = append(p.env, "HOME="+dir, "COORD_HOME="+p.home, "COORD_PG_GRACE=2s", "API_ADDR=127.0.0.1:0", "GATEWAY_ADDR=127.0.0.1:0", "GIT_CONFIG_GLOBAL=/dev/null")
 	if err := os.MkdirAll(filepath.Join(p.dir, "src"), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -141,11 +141,11 @@ func (p *place) must(line string, vars ...string) string {
 
 // up is up.json.
 type up struct {
-	APIURL string  `json:"api_url"`
-	APIKey string  `json:"api_key"`
-	PID    int     `json:"pid"`
-	DB     string  `json:"database_url"`
-	Gate   *string `json:"gateway_url"`
+	APIURL string `json:"api_url"`
+	APIKey string `json:"api_key"`
+	PID    int    `json:"pid"`
+	DB     string `json:"database_url"`
+	Gate   string `json:"gateway_url"`
 }
 
 func (p *place) up() up {

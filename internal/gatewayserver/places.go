@@ -1,0 +1,43 @@
+package gatewayserver
+
+import (
+	"net/url"
+	"os"
+	"path/filepath"
+
+	"github.com/agent-coordinator/agent-coordinator/internal/config"
+	"github.com/agent-coordinator/agent-coordinator/internal/gateway"
+	"github.com/agent-coordinator/agent-coordinator/internal/gateway/source"
+)
+
+// places builds what the environment configures: git, and where verification runs. What is not configured is left out;
+// policies that need it are blocked, and say so.
+func (s *server) places() (gateway.Config, error) {
+	var out gateway.Config
+	src, err := s.source()
+	if err != nil {
+		return out, err
+	}
+	out.Source, out.Forge = src, s.cfg.Forge
+	if s.cfg.Places != nil {
+		out.Places, err = s.cfg.Places()
+	}
+	return out, err
+}
+
+// source keeps mirrors of the repositories that may be fetched.
+func (s *server) source() (*source.Store, error) {
+	c := s.cfg.Gateway
+	hosts := config.List(c.GitHosts)
+	if len(hosts) == 0 {
+		hosts = []string{"github.com"}
+		if u, err := url.Parse(s.cfg.GitHubAPI); err == nil && u.Hostname() != "api.github.com" {
+			hosts = append(hosts, u.Hostname())
+		}
+	}
+	cfg := source.Config{Dir: filepath.Join(s.cfg.Dir, "git"), Hosts: hosts, Insecure: config.List(c.GitPlainHosts), LocalRoots: config.List(c.GitRoots)}
+	if err := os.MkdirAll(s.cfg.Dir, 0o711); err != nil {
+		return nil, err
+	}
+	return source.Open(cfg)
+}
