@@ -8,12 +8,14 @@ import (
 
 const (
 	batchMax     = 64               // calls of one statement; it holds their gates until its commit
+	batchMore    = 16               // calls that wait for a second batch to begin beside the first; fewer join the next
 	batchTimeout = 10 * time.Second // of one statement; it is nobody's own, so nobody's leaving ends it
 )
 
 // batcher folds calls that arrive while others are under way into one statement: one round trip and one commit for
 // all of them. There is no timer: while few calls are under way each goes alone at once, and calls that find all
-// places taken form the next batch. A batch that fails is repeated call by call, so that an error is its own caller's.
+// places taken form the next batch. The larger a batch, the less each of its calls costs, so there is one at a time
+// until many wait. A batch that fails is repeated call by call, so that an error is its own caller's.
 type batcher[In, Out any] struct {
 	alone   func(ctx context.Context, in In) (Out, error)
 	many    func(ctx context.Context, in []In) ([]Out, error) // answers in order
@@ -24,6 +26,7 @@ type batcher[In, Out any] struct {
 	mu      sync.Mutex
 	singles int // calls under way alone
 	batches int // workers under way
+	lone    int // of them, those that run one call for itself: it may wait for a lock, and nobody shall wait for it
 	queue   []*queued[In, Out]
 }
 
@@ -43,16 +46,12 @@ func (b *batcher[In, Out]) do(ctx context.Context, in In) (Out, error) {
 	if b.batches == 0 && b.singles < b.direct {
 		b.singles++
 		b.mu.Unlock()
-		defer func() {
-			b.mu.Lock()
-			b.singles--
-			b.mu.Unlock()
-		}()
+		defer b.add(&b.singles, -1)
 		return b.alone(ctx, in)
 	}
 	q := &queued[In, Out]{ctx: ctx, in: in, done: make(chan struct{})}
 	b.queue = append(b.queue, q)
-	if b.batches < b.workers {
+	if b.batches < b.workers && (b.batches == b.lone || len(b.queue) >= batchMore) {
 		b.batches++
 		go b.work()
 	}
@@ -83,12 +82,12 @@ func (b *batcher[In, Out]) answer(q *queued[In, Out], out Out, err error) bool {
 	return !q.left
 }
 
-// work runs batches until nobody waits.
+// work runs batches until nobody waits, or few and another worker is there for them.
 func (b *batcher[In, Out]) work() {
 	for {
 		b.mu.Lock()
 		n := min(len(b.queue), batchMax)
-		if n == 0 {
+		if n == 0 || b.batches-b.lone > 1 && n < batchMore {
 			b.batches--
 			b.mu.Unlock()
 			return
@@ -114,10 +113,18 @@ func (b *batcher[In, Out]) run(batch []*queued[In, Out]) {
 	if len(live) > 1 && b.together(live) {
 		return
 	}
+	b.add(&b.lone, 1)
+	defer b.add(&b.lone, -1)
 	for _, q := range live {
 		out, err := b.alone(q.ctx, q.in)
 		b.answer(q, out, err)
 	}
+}
+
+func (b *batcher[In, Out]) add(n *int, by int) {
+	b.mu.Lock()
+	*n += by
+	b.mu.Unlock()
 }
 
 // together reports whether the batch was answered by one statement.

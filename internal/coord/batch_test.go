@@ -107,6 +107,39 @@ func TestBatcherFoldsWhatWaits(t *testing.T) {
 	}
 }
 
+// A worker with a call of its own may wait for a lock; the next call gets another worker. Beside a batch it joins the
+// next one, until many wait.
+func TestBatcherBeginsASecondBatchWhenNeeded(t *testing.T) {
+	t.Parallel()
+	d := newDoubler()
+	b := d.batcher(0)
+	b.workers = 2
+	busy(t, d, b) // two workers, each with one call
+	_, _, first := queueUp(t.Context(), b, []int{3, 4})
+	d.gate <- struct{}{}
+	if n := <-d.began; n != 2 {
+		t.Fatalf("%d calls in the batch, want 2", n)
+	}
+	d.gate <- struct{}{} // the other worker may go, for a batch is under way and nobody waits
+	for active := 2; active > 1; {
+		b.mu.Lock()
+		active = b.batches
+		b.mu.Unlock()
+	}
+	few := make([]int, batchMore-1)
+	_, _, second := queueUp(t.Context(), b, few)
+	if len(d.began) != 0 {
+		t.Fatal("few calls began a second batch")
+	}
+	go b.do(context.Background(), 1) //nolint:errcheck // its outcome is of no interest
+	if n := <-d.began; n != batchMore {
+		t.Errorf("%d calls in the second batch, want %d", n, batchMore)
+	}
+	close(d.gate)
+	first()
+	second()
+}
+
 func TestBatcherKeepsErrorsApart(t *testing.T) {
 	t.Parallel()
 	d := newDoubler()

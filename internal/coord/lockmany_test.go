@@ -2,6 +2,7 @@ package coord
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -139,4 +140,77 @@ func TestManyReleasesFreeOnlyWhatIsHeld(t *testing.T) {
 		}
 		return err
 	})
+}
+
+// A grant that was made together with others goes back when its caller left meanwhile; the others keep theirs.
+func TestManyLocksAtOnceGiveBackWhoLeft(t *testing.T) {
+	t.Parallel()
+	c := newCrowd(t)
+	c.store.takes.workers = 1
+	holder, leaver, stayer := c.agent(0), c.agent(1), c.agent(2)
+
+	// The first call holds the only worker, so that the next two wait and go together; their answer is held back.
+	began, first, together, answer := make(chan struct{}), make(chan struct{}), make(chan struct{}), make(chan struct{})
+	alone, many := c.store.takes.alone, c.store.takes.many
+	c.store.takes.alone = func(ctx context.Context, k oneKey) (fastRow, error) {
+		close(began)
+		<-first
+		return alone(ctx, k)
+	}
+	c.store.takes.many = func(ctx context.Context, k []oneKey) ([]fastRow, error) {
+		out, err := many(ctx, k)
+		close(together)
+		<-answer
+		return out, err
+	}
+	undone := make(chan struct{})
+	undo := c.store.takes.undo
+	c.store.takes.undo = func(ctx context.Context, k oneKey, r fastRow) {
+		undo(ctx, k, r)
+		close(undone)
+	}
+
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	take := func(ctx context.Context, who ident.Caller, path string) chan error {
+		done := make(chan error, 1)
+		wg.Go(func() {
+			got, err := c.store.AcquireLock(ctx, who, client.AcquireLock{FilePath: path}, nil)
+			if err == nil && !got.Result.Success {
+				err = fmt.Errorf("%+v", got.Result)
+			}
+			done <- err
+		})
+		return done
+	}
+	ctx, leave := context.WithCancel(context.Background())
+	defer leave()
+	a := take(context.Background(), holder, "src/a.go")
+	<-began
+	b, d := take(ctx, leaver, "src/b.go"), take(context.Background(), stayer, "src/d.go")
+	for n := 0; n < 2; {
+		c.store.takes.mu.Lock()
+		n = len(c.store.takes.queue)
+		c.store.takes.mu.Unlock()
+	}
+	close(first)
+	<-together
+	leave()
+	if err := <-b; !errors.Is(err, context.Canceled) {
+		t.Errorf("who left: %v", err)
+	}
+	close(answer)
+	<-undone
+	if err := errors.Join(<-a, <-d); err != nil {
+		t.Error(err)
+	}
+	if n := c.count("select count(*) from public.file_locks where locked_by in ('agent-0', 'agent-2')"); n != 2 {
+		t.Errorf("%d locks of those who stayed, want 2", n)
+	}
+	if n := c.count("select count(*) from public.file_locks where locked_by = 'agent-1'"); n != 0 {
+		t.Errorf("%d locks of the one who left", n)
+	}
+	if n := c.count("select count(*) from coord.audit_log where agent_id = 'agent-1' and operation = 'release_lock' and reason = 'caller_gone'"); n != 1 {
+		t.Errorf("%d audit rows of what was given back", n)
+	}
 }

@@ -41,12 +41,38 @@ type Key struct {
 	Pre  string // the same of the directories that have a matching path beneath them
 	Like string // LIKE pattern matching at least what Re matches: the cheap test before it
 
-	segs []segment
+	segs []segment // of directories and globs
 }
 
 // Parse cleans one spelling and returns its keys: one, or several when braces or brackets expand. Every error is
 // the caller's mistake and says what to write instead.
 func Parse(s string) ([]Key, error) {
+	if isClean(s) {
+		return []Key{{Kind: Literal, Key: s, Base: s, Path: s}}, nil
+	}
+	return parse(s)
+}
+
+// isClean reports whether s is a file's path in which nothing has to be cleaned and nothing has a second meaning, as
+// most are: names of ASCII letters, digits and a few signs, none of them "." or "..".
+func isClean(s string) bool {
+	name := 0 // where the current one begins
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '.', c == '_', c == '-', c == '+':
+		case c == '/' && isName(s[name:i]):
+			name = i + 1
+		default:
+			return false
+		}
+	}
+	return len(s) <= MaxLength && isName(s[name:])
+}
+
+func isName(s string) bool { return s != "" && s != "." && s != ".." }
+
+// parse is Parse for every spelling.
+func parse(s string) ([]Key, error) {
 	s, err := checkText(s)
 	if err != nil {
 		return nil, err
@@ -205,7 +231,7 @@ func build(text []token) (Key, error) {
 	k := Key{Base: joinLiteral(segs[:plain]), segs: segs}
 	switch {
 	case plain == len(segs) && !dir && plain > 0:
-		k.Kind, k.Key, k.Path = Literal, k.Base, k.Base
+		k.Kind, k.Key, k.Path, k.segs = Literal, k.Base, k.Base, nil
 	case plain == len(segs) || (plain == len(segs)-1 && segs[plain].deep):
 		k.Kind, k.Key, k.segs = Dir, k.Base+"/", segs[:plain]
 		if k.Base == "" {

@@ -1,6 +1,7 @@
 package lockpath
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -86,12 +87,43 @@ func TestParseAllOrdersAndDropsRepetitions(t *testing.T) {
 	}
 }
 
+// TestParseOfCleanPaths: the short way for ordinary files gives what the long one gives, and takes nothing else.
+func TestParseOfCleanPaths(t *testing.T) {
+	t.Parallel()
+	for in, clean := range map[string]bool{
+		"a": true, "a/b.go": true, ".github/x_y-z+1.yml": true, "...": true, "a/.../b": true, ".a": true, strings.Repeat("a", MaxLength): true,
+		"": false, "/a": false, "a/": false, "a//b": false, ".": false, "..": false, "./a": false, "a/.": false, "a/../b": false, "a/..": false,
+		"a:b": false, "@r//a": false, "~": false, "*": false, "a b": false, "é": false, "a\\b": false, "a\x00": false, strings.Repeat("a", MaxLength+1): false,
+	} {
+		if isClean(in) != clean {
+			t.Errorf("%.40q: clean %t", in, !clean)
+		}
+		if clean {
+			sameAsLong(t, in)
+		}
+	}
+}
+
+func sameAsLong(t *testing.T, s string) {
+	t.Helper()
+	short, err := Parse(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if long, err := parse(s); err != nil || !reflect.DeepEqual(short, long) {
+		t.Fatalf("%q: the short way gives %+v, the long one %+v, %v", s, short, long, err)
+	}
+}
+
 // FuzzParse: whatever comes in, nothing panics; what comes out is clean, and parsing it again changes nothing.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{"a/b", "x/../{a,b}/[!c]*/**", "@r//a", "db:x", `C:\x`, "[]", "{{a}}", "a/**/", "\u0301", "{,}", "./a:b", "[[...slug]]"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
+		if isClean(s) {
+			sameAsLong(t, s)
+		}
 		keys, err := Parse(s)
 		if err != nil {
 			return

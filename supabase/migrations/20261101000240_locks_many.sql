@@ -54,13 +54,14 @@ begin
   select array_agg(d.token order by i.n), array_agg(d.until order by i.n) into v_token, v_until
     from generate_series(1, cardinality(p_session)) i (n) left join done d on d.n = i.n;
   for i in 1 .. cardinality(p_session) loop
-    if v_token[i] is not null then
-      return query select 'acquired', v_token[i], v_until[i], null::timestamptz, null, null, null, null, null, null::timestamptz;
-    elsif v_try[i] then
+    if v_token[i] is null and v_try[i] then
       return query select x.* from coord.acquire_lock(p_project[i], p_session[i], p_by[i], p_space[i], p_key[i], string_to_array(p_anc[i], E'\n'),
         p_path[i], p_shown[i], p_repo[i], p_branch[i], 'exclusive', p_minutes[i], nullif(p_reason[i], '')) x;
     else
-      return query select 'other', null::bigint, null::timestamptz, null::timestamptz, null, null, null, null, null, null::timestamptz;
+      outcome := case when v_token[i] is null then 'other' else 'acquired' end;
+      token := v_token[i];
+      expires_at := v_until[i];
+      return next;
     end if;
   end loop;
 end $$;
