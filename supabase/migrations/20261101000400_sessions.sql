@@ -64,24 +64,17 @@ begin
   update public.agents a set last_seen_at = v_now from owners o where a.project_id = o.project_id and a.agent_id = o.agent_id;
 end $$;
 
--- Closes a session whose row the caller has locked: p_status 'ended' or 'lapsed'. Frees what it held and leaves it a
--- notice, in case it calls again.
+-- Closes a session whose row the caller has locked: p_status 'ended' or 'lapsed'. Frees what it held; a lapsed one finds
+-- notices of that, in case it calls again.
 create function coord.close_session(p_project bigint, p_session bigint, p_status text, p_reason text)
 returns jsonb language plpgsql set search_path = '' as $$
-declare v_locks jsonb; v_work jsonb; v_released int; v_tasks int;
+declare v_locks jsonb; v_work jsonb;
 begin
   update public.agent_sessions s set status = p_status, ended_at = coord.now(), end_reason = p_reason, current_task = null
     where s.project_id = p_project and s.id = p_session;
   v_locks := coord.free_locks(p_project, p_session, p_reason);
   v_work := coord.free_work(p_project, p_session, p_reason);
-  v_released := coalesce((v_locks ->> 'released')::int, 0);
-  v_tasks := coalesce((v_work ->> 'requeued')::int, 0) + coalesce((v_work ->> 'dead')::int, 0);
-  if p_status = 'lapsed' and v_released + v_tasks > 0 then
-    perform coord.notice(p_project, p_session, 'info', pg_catalog.format(
-      'This session was silent too long (%s): %s lock(s) and %s task(s) were given back. It goes on; take again what you still need.', p_reason, v_released, v_tasks),
-      pg_catalog.jsonb_build_object('locks_released', v_released, 'tasks_returned', v_tasks));
-  end if;
-  return pg_catalog.jsonb_build_object('locks_released', v_released, 'file_paths', coalesce(v_locks -> 'file_paths', '[]'),
+  return pg_catalog.jsonb_build_object('locks_released', coalesce((v_locks ->> 'released')::int, 0), 'file_paths', coalesce(v_locks -> 'file_paths', '[]'),
     'tasks_requeued', coalesce((v_work ->> 'requeued')::int, 0), 'tasks_dead', coalesce((v_work ->> 'dead')::int, 0),
     'wake', coalesce(v_locks -> 'wake', '[]') || coalesce(v_work -> 'wake', '[]') || pg_catalog.jsonb_build_array('n:' || p_project || ':' || p_session));
 end $$;
