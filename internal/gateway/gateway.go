@@ -70,6 +70,22 @@ var ErrGone = errors.New("it is gone for good")
 // ErrElsewhere means that the forge does not host the repository.
 var ErrElsewhere = errors.New("the repository is hosted elsewhere")
 
+// Busy is an error of a forge that asks to wait, such as a rate limit. It uses up nobody's attempts.
+type Busy interface {
+	error
+	// Until is the earliest time at which asking again can bring an answer.
+	Until() time.Time
+}
+
+// waitFor says how long to wait after an error, and whether the error only asks for that.
+func waitFor(err error, otherwise time.Duration) (time.Duration, bool) {
+	var busy Busy
+	if !errors.As(err, &busy) {
+		return otherwise, false
+	}
+	return min(max(time.Until(busy.Until()), otherwise), time.Hour), true
+}
+
 // StatusState is what a forge shows.
 type StatusState string
 

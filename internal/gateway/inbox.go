@@ -68,8 +68,8 @@ func (g *Gateway) deliver(ctx context.Context, d coord.Delivery) error {
 		return err
 	}
 	end := coord.DeliveryEnd{State: "failed", Action: event.Action, Error: err.Error()}
-	if d.Attempts < mostTries {
-		end.Retry = min(2*time.Second<<min(d.Attempts, 13), 4*time.Hour)
+	if pause, busy := waitFor(err, min(2*time.Second<<min(d.Attempts, 13), 4*time.Hour)); busy || d.Attempts < mostTries {
+		end.Retry = pause
 	}
 	g.log.WarnContext(ctx, "a delivery failed", "delivery", d.DeliveryID, "event", d.Event, "attempt", d.Attempts, "again_in", end.Retry.String(), "err", err)
 	return g.store.EndDelivery(ctx, d, end)

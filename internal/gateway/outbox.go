@@ -41,18 +41,19 @@ func (g *Gateway) send(ctx context.Context, row coord.OutboxRow) error {
 	out, cancel := context.WithTimeout(ctx, sendTime)
 	defer cancel()
 	err := g.tell(out, row)
+	pause, busy := waitFor(err, min(time.Second<<min(row.Attempts, 12), time.Hour))
 	switch {
 	case err == nil:
 		return g.store.EndOutbox(ctx, row, "sent", "", 0)
 	case errors.Is(err, ErrElsewhere):
 		return g.store.EndOutbox(ctx, row, "skipped", err.Error(), 0)
-	case errors.Is(err, ErrGone), row.Attempts >= mostSends:
+	case errors.Is(err, ErrGone), row.Attempts >= mostSends && !busy:
 		g.log.WarnContext(ctx, "something could not be told outside and is given up", "kind", row.Kind, "id", row.ID, "err", err)
 		return g.store.EndOutbox(ctx, row, "dead", err.Error(), 0)
 	case ctx.Err() != nil:
 		return ctx.Err() // the lease runs out
 	}
-	return g.store.EndOutbox(ctx, row, "", err.Error(), min(time.Second<<min(row.Attempts, 12), time.Hour))
+	return g.store.EndOutbox(ctx, row, "", err.Error(), pause)
 }
 
 func (g *Gateway) tell(ctx context.Context, row coord.OutboxRow) error {

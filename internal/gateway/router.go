@@ -59,7 +59,12 @@ func (g *Gateway) routeOne(ctx context.Context, c coord.RoutingChangeset) error 
 	g.log.WarnContext(ctx, "a change could not be routed", "changeset", c.ID, "attempt", c.RouteAttempts, "err", err)
 	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
-	return g.store.RouteFailed(end, c, err.Error(), min(time.Second<<min(c.RouteAttempts, 9), 5*time.Minute), mostRoutings)
+	pause, busy := waitFor(err, min(time.Second<<min(c.RouteAttempts, 9), 5*time.Minute))
+	most := mostRoutings
+	if busy {
+		most = c.RouteAttempts + 1
+	}
+	return g.store.RouteFailed(end, c, err.Error(), pause, most)
 }
 
 // errOutside marks failures of what was asked outside.

@@ -180,15 +180,15 @@ func (c *Client) Repository(remote string) bool {
 
 var namePattern = regexp.MustCompile(`^[A-Za-z0-9_.-]+$`)
 
-// split returns owner and name of a normalised remote. Another host's is gone for good as far as this GitHub goes.
+// split returns owner and name of a normalised remote, or gateway.ErrElsewhere (wrapped).
 func (c *Client) split(remote string) (owner, name string, err error) {
 	parts := strings.Split(remote, "/")
 	if len(parts) != 3 || parts[0] != c.host {
-		return "", "", fmt.Errorf("%w: %q is no repository of %s", gateway.ErrGone, remote, c.host)
+		return "", "", fmt.Errorf("%w: %q is no repository of %s", gateway.ErrElsewhere, remote, c.host)
 	}
 	for _, p := range parts[1:] {
 		if !namePattern.MatchString(p) || strings.Trim(p, ".") == "" {
-			return "", "", fmt.Errorf("%w: %q is no repository's name", gateway.ErrGone, remote)
+			return "", "", fmt.Errorf("%w: %q is no repository's name", gateway.ErrElsewhere, remote)
 		}
 	}
 	return parts[1], parts[2], nil
@@ -288,7 +288,7 @@ func (c *Client) defaultBranch(ctx context.Context, client *gh.Client, owner, na
 		return branch, nil
 	}
 	r, _, err := client.Repositories.Get(ctx, owner, name)
-	if err != nil {
+	if err != nil { // a repository that cannot be seen may be there all the same: this is "cannot tell", never "gone"
 		return "", fmt.Errorf("the default branch of %s: %w", key, classify(err))
 	}
 	if r.GetDefaultBranch() == "" {

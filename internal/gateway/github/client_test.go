@@ -189,8 +189,23 @@ func TestContributors(t *testing.T) {
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("got %v, %v", got, err)
 	}
-	if got, err := c.Contributors(t.Context(), gateway.ChangeRef{Repository: r.Remote(), Branch: mainly, HeadSHA: head}); err == nil {
-		t.Errorf("without anything to compare with: %v", got)
+	r.SetHistory(head, commits[:2])
+	got, err = c.Contributors(t.Context(), gateway.ChangeRef{Repository: r.Remote(), Branch: mainly, HeadSHA: head})
+	if want := []string{"ada", "bob", "eve", "mal@example.org", "unknown@example.org"}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("a branch's first push: %v, %v", got, err)
+	}
+	for _, ref := range []gateway.ChangeRef{
+		{Repository: r.Remote(), Branch: "local", HeadSHA: other}, {Repository: r.Remote(), Branch: mainly, HeadSHA: other}, {Repository: r.Remote(), PullNumber: 99, HeadSHA: other},
+	} {
+		if got, err := c.Contributors(t.Context(), ref); !errors.Is(err, gateway.ErrGone) {
+			t.Errorf("a commit that GitHub does not have: %v, %v", got, err)
+		}
+		if got, _, err := c.ChangedFiles(t.Context(), ref); err == nil && ref.Branch != mainly {
+			t.Errorf("files of a commit that GitHub does not have: %v", got)
+		}
+	}
+	if got, err := c.Contributors(t.Context(), gateway.ChangeRef{Repository: "github.com/acme/secret", Branch: "x", BaseRef: mainly, HeadSHA: other}); err == nil || errors.Is(err, gateway.ErrGone) {
+		t.Errorf("a repository that the token cannot see: %v, %v", got, err)
 	}
 }
 
@@ -288,7 +303,7 @@ func TestStatus(t *testing.T) {
 		t.Errorf("a commit that is not there: %v", err)
 	}
 	st.Repository = "gitlab.com/acme/shop"
-	if err := c.PostStatus(t.Context(), st); !errors.Is(err, gateway.ErrGone) {
+	if err := c.PostStatus(t.Context(), st); !errors.Is(err, gateway.ErrElsewhere) {
 		t.Errorf("another host: %v", err)
 	}
 	st.Repository, st.HeadSHA = r.Remote(), head
@@ -443,7 +458,7 @@ func TestRateLimits(t *testing.T) {
 			limit(s)
 			_, err := c.Permission(t.Context(), r.Remote(), "ada")
 			var wait *github.LimitError
-			if !errors.As(err, &wait) || !errors.Is(err, ghexec.ErrLimited) || time.Until(wait.Until) <= 0 {
+			if !errors.As(err, &wait) || !errors.Is(err, ghexec.ErrLimited) || time.Until(wait.Until()) <= 0 {
 				t.Fatalf("got %v", err)
 			}
 			if name == "bare 429" {

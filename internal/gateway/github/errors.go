@@ -16,13 +16,16 @@ import (
 
 // LimitError says that GitHub asks to wait; nothing was done. It is never a verdict.
 type LimitError struct {
-	Until time.Time // earliest time worth asking again
-	Err   error
+	At  time.Time // earliest time worth asking again
+	Err error
 }
+
+// Until implements gateway.Busy.
+func (e *LimitError) Until() time.Time { return e.At }
 
 // Error implements error.
 func (e *LimitError) Error() string {
-	return fmt.Sprintf("GitHub's rate limit is used up until %s: %s", e.Until.UTC().Format(time.RFC3339), e.Err)
+	return fmt.Sprintf("GitHub's rate limit is used up until %s: %s", e.At.UTC().Format(time.RFC3339), e.Err)
 }
 
 // Unwrap lets errors.Is find the cause and the executor's word for it.
@@ -40,22 +43,22 @@ func classify(err error) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &primary):
-		return &LimitError{Until: primary.Rate.Reset.Time, Err: err}
+		return &LimitError{At: primary.Rate.Reset.Time, Err: err}
 	case errors.As(err, &secondary):
 		wait := time.Minute // GitHub's advice when it names no time
 		if secondary.RetryAfter != nil {
 			wait = *secondary.RetryAfter
 		}
-		return &LimitError{Until: time.Now().Add(wait), Err: err}
+		return &LimitError{At: time.Now().Add(wait), Err: err}
 	case errors.As(err, &answer) && answer.Response != nil:
 		switch code := answer.Response.StatusCode; {
 		case code == http.StatusTooManyRequests, code == http.StatusForbidden && answer.Response.Header.Get("Retry-After") != "":
-			return &LimitError{Until: time.Now().Add(retryAfter(answer.Response.Header)), Err: err}
+			return &LimitError{At: time.Now().Add(retryAfter(answer.Response.Header)), Err: err}
 		case code == http.StatusGone, code == http.StatusUnavailableForLegalReasons:
 			return fmt.Errorf("%w: %w", gateway.ErrGone, err)
 		}
 	case errors.As(err, &app) && app.Response != nil && app.Response.StatusCode == http.StatusTooManyRequests:
-		return &LimitError{Until: time.Now().Add(retryAfter(app.Response.Header)), Err: err}
+		return &LimitError{At: time.Now().Add(retryAfter(app.Response.Header)), Err: err}
 	}
 	return err
 }

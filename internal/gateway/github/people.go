@@ -16,21 +16,30 @@ import (
 	"github.com/agent-coordinator/agent-coordinator/internal/gateway/githubevent"
 )
 
-// maxCommits bounds how many commits Contributors reads. A change with more cannot be approved through the gateway.
-const maxCommits = 5000
+// maxCommits bounds how many commits Contributors reads; a change with more cannot be approved through the gateway.
+// maxHistory is how many it reads of a branch's first push, which may bring a whole project along.
+const (
+	maxCommits = 5000
+	maxHistory = 1000
+)
 
 // Contributors implements gateway.Forge: logins of authors, committers, co-authors and the pull request's opener, sorted;
-// an e-mail address where GitHub knows no account for it.
+// an e-mail address where GitHub knows no account for it. gateway.ErrGone (wrapped): the repository is there, and has no
+// such commit or pull request.
 func (c *Client) Contributors(ctx context.Context, ref gateway.ChangeRef) ([]string, error) {
 	client, owner, name, err := c.at(ctx, ref.Repository)
 	if err != nil {
+		return nil, err
+	}
+	// A 404 below means "no such commit" only if the repository itself can be seen.
+	if _, err := c.defaultBranch(ctx, client, owner, name); err != nil {
 		return nil, err
 	}
 	who := map[string]bool{}
 	if ref.PullNumber > 0 {
 		pull, _, err := client.PullRequests.Get(ctx, owner, name, ref.PullNumber)
 		if err != nil {
-			return nil, fmt.Errorf("pull request %d of %s: %w", ref.PullNumber, ref.Repository, classify(err))
+			return nil, gone(fmt.Errorf("pull request %d of %s: %w", ref.PullNumber, ref.Repository, classify(err)))
 		}
 		who[pull.GetUser().GetLogin()] = true
 	}
@@ -39,28 +48,12 @@ func (c *Client) Contributors(ctx context.Context, ref gateway.ChangeRef) ([]str
 		return nil, err
 	}
 	if base == "" {
-		return nil, fmt.Errorf("who wrote %s in %s cannot be told: there is nothing to compare it with", ref.HeadSHA, ref.Repository)
+		err = history(ctx, client, owner, name, ref.HeadSHA, who)
+	} else {
+		err = compared(ctx, client, owner, name, base, ref.HeadSHA, who)
 	}
-	seen := 0
-	for opts := (&gh.ListOptions{PerPage: perPage}); ; {
-		got, resp, err := client.Repositories.CompareCommits(ctx, owner, name, base, ref.HeadSHA, opts)
-		if err != nil {
-			return nil, fmt.Errorf("commits of %s...%s in %s: %w", base, ref.HeadSHA, ref.Repository, classify(err))
-		}
-		for _, commit := range got.Commits {
-			people(commit, who)
-		}
-		seen += len(got.Commits)
-		if resp.NextPage == 0 {
-			if seen < got.GetTotalCommits() {
-				return nil, fmt.Errorf("GitHub listed %d of %d commits of %s", seen, got.GetTotalCommits(), ref.HeadSHA)
-			}
-			break
-		}
-		if seen >= maxCommits {
-			return nil, fmt.Errorf("%s has more than %d commits; who wrote them cannot be told", ref.HeadSHA, maxCommits)
-		}
-		opts.Page = resp.NextPage
+	if err != nil {
+		return nil, gone(err)
 	}
 	delete(who, "")
 	delete(who, "web-flow") // GitHub itself, for commits made on its pages
@@ -71,6 +64,58 @@ func (c *Client) Contributors(ctx context.Context, ref gateway.ChangeRef) ([]str
 	}
 	slices.Sort(out)
 	return out, nil
+}
+
+// gone marks a 404 in a repository that can be seen.
+func gone(err error) error {
+	if status(err) == http.StatusNotFound {
+		return fmt.Errorf("%w: %w", gateway.ErrGone, err)
+	}
+	return err
+}
+
+// compared adds everybody in base...head.
+func compared(ctx context.Context, client *gh.Client, owner, name, base, head string, who map[string]bool) error {
+	seen := 0
+	for opts := (&gh.ListOptions{PerPage: perPage}); ; {
+		got, resp, err := client.Repositories.CompareCommits(ctx, owner, name, base, head, opts)
+		if err != nil {
+			return fmt.Errorf("commits of %s...%s in %s/%s: %w", base, head, owner, name, classify(err))
+		}
+		for _, commit := range got.Commits {
+			people(commit, who)
+		}
+		seen += len(got.Commits)
+		switch {
+		case resp.NextPage == 0 && seen < got.GetTotalCommits():
+			return fmt.Errorf("GitHub listed %d of %d commits of %s", seen, got.GetTotalCommits(), head)
+		case resp.NextPage == 0:
+			return nil
+		case seen >= maxCommits:
+			return fmt.Errorf("%s has more than %d commits; who wrote them cannot be told", head, maxCommits)
+		}
+		opts.Page = resp.NextPage
+	}
+}
+
+// history adds everybody in the newest commits of head.
+func history(ctx context.Context, client *gh.Client, owner, name, head string, who map[string]bool) error {
+	opts := &gh.CommitsListOptions{SHA: head, ListOptions: gh.ListOptions{PerPage: perPage}}
+	for seen := 0; seen < maxHistory; {
+		page, resp, err := client.Repositories.ListCommits(ctx, owner, name, opts)
+		if err != nil {
+			return fmt.Errorf("commits of %s in %s/%s: %w", head, owner, name, classify(err))
+		}
+		for _, commit := range page {
+			people(commit, who)
+		}
+		seen += len(page)
+		if resp.NextPage == 0 {
+			return nil
+		}
+		opts.Page = resp.NextPage
+	}
+	return nil
 }
 
 var (

@@ -2,6 +2,7 @@ package githubtest
 
 import (
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -31,16 +32,11 @@ func (r *Repo) gitCompare(base, head string) (Comparison, bool) {
 	}
 	fork = strings.TrimSpace(fork)
 	behind, _ := r.git("rev-list", "--count", head+".."+base)
-	log, ok := r.git("log", "--reverse", "--format=%H%x00%an%x00%ae%x00%cn%x00%B%x01", base+".."+head)
-	if !ok {
+	var c Comparison
+	if c.Commits, ok = r.gitLog(base + ".." + head); !ok {
 		return Comparison{}, false
 	}
-	var c Comparison
-	for entry := range strings.SplitSeq(log, "\x01") {
-		if f := strings.Split(strings.TrimSpace(entry), "\x00"); len(f) == 5 {
-			c.Commits = append(c.Commits, Commit{SHA: f[0], Author: f[1], AuthorEmail: f[2], Committer: f[3], Message: f[4]})
-		}
-	}
+	slices.Reverse(c.Commits) // oldest first
 	switch {
 	case len(c.Commits) == 0 && strings.TrimSpace(behind) == "0":
 		c.Status = "identical"
@@ -53,6 +49,21 @@ func (r *Repo) gitCompare(base, head string) (Comparison, bool) {
 	}
 	c.Files, ok = r.gitFiles(fork, head)
 	return c, ok
+}
+
+// gitLog lists commits, newest first. Names of authors stand for logins.
+func (r *Repo) gitLog(what string) ([]Commit, bool) {
+	log, ok := r.git("log", "--format=%H%x00%an%x00%ae%x00%cn%x00%B%x01", "--end-of-options", what)
+	if !ok {
+		return nil, false
+	}
+	var out []Commit
+	for entry := range strings.SplitSeq(log, "\x01") {
+		if f := strings.Split(strings.TrimSpace(entry), "\x00"); len(f) == 5 {
+			out = append(out, Commit{SHA: f[0], Author: f[1], AuthorEmail: f[2], Committer: f[3], Message: f[4]})
+		}
+	}
+	return out, true
 }
 
 // gitFiles lists what differs between two commits, with the number of lines.

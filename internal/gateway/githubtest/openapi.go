@@ -27,6 +27,7 @@ var Operations = []string{
 	"GET /repos/{owner}/{repo}/pulls/{pull_number}/files",
 	"GET /repos/{owner}/{repo}/pulls/{pull_number}/reviews",
 	"GET /repos/{owner}/{repo}/compare/{basehead}",
+	"GET /repos/{owner}/{repo}/commits",
 	"GET /repos/{owner}/{repo}/git/trees/{tree_sha}",
 	"GET /repos/{owner}/{repo}/contents/{path}",
 	"GET /repos/{owner}/{repo}/collaborators/{username}/permission",

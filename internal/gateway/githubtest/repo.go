@@ -32,6 +32,7 @@ type Repo struct {
 	permissions map[string]string // by login
 	pulls       map[int]*Pull
 	comparisons map[string]Comparison
+	history     map[string][]Commit // by head, newest first
 	trees       map[string]tree
 	contents    map[string]string // by ref and path
 	commits     map[string]bool
@@ -104,7 +105,7 @@ func (s *Server) AddRepo(fullName, dir string) *Repo {
 	defer s.mu.Unlock()
 	r := &Repo{
 		ID: s.id(), Owner: owner, Name: name, DefaultBranch: "main", Dir: dir, s: s, permissions: map[string]string{owner: "admin"}, pulls: map[int]*Pull{},
-		comparisons: map[string]Comparison{}, trees: map[string]tree{}, contents: map[string]string{}, commits: map[string]bool{}, workflows: map[string]*Workflow{},
+		comparisons: map[string]Comparison{}, history: map[string][]Commit{}, trees: map[string]tree{}, contents: map[string]string{}, commits: map[string]bool{}, workflows: map[string]*Workflow{},
 	}
 	s.repos[strings.ToLower(fullName)] = r
 	return r
@@ -130,6 +131,14 @@ func (r *Repo) SetComparison(base, head string, c Comparison) {
 	r.s.mu.Lock()
 	defer r.s.mu.Unlock()
 	r.comparisons[base+"..."+head] = c
+	r.commits[head] = true
+}
+
+// SetHistory scripts the commits that a head can reach, newest first.
+func (r *Repo) SetHistory(head string, commits []Commit) {
+	r.s.mu.Lock()
+	defer r.s.mu.Unlock()
+	r.history[head] = commits
 	r.commits[head] = true
 }
 
@@ -199,6 +208,7 @@ func (s *Server) repoHandlers() map[string]handler {
 		"GET /repos/{owner}/{repo}/pulls/{pull_number}/files":           pullFiles,
 		"GET /repos/{owner}/{repo}/pulls/{pull_number}/reviews":         pullReviews,
 		"GET /repos/{owner}/{repo}/compare/{basehead}":                  compare,
+		"GET /repos/{owner}/{repo}/commits":                             listCommits,
 		"GET /repos/{owner}/{repo}/git/trees/{tree_sha}":                readTree,
 		"GET /repos/{owner}/{repo}/contents/{path}":                     contents,
 		"GET /repos/{owner}/{repo}/collaborators/{username}/permission": permission,
@@ -343,14 +353,7 @@ func compare(c *call) reply {
 	from, to, header := c.page(len(got.Commits), 250)
 	commits, files := []any{}, []any{}
 	for _, commit := range got.Commits[from:to] {
-		email := commit.AuthorEmail
-		if email == "" {
-			email = commit.Author + "@example.org"
-		}
-		commits = append(commits, object{
-			"sha": commit.SHA, "author": userObject(commit.Author), "committer": userObject(commit.Committer),
-			"commit": object{"message": commit.Message, "author": object{"email": email}, "committer": object{"email": email}},
-		})
+		commits = append(commits, commit.object())
 	}
 	if atoi(c.URL.Query().Get("page"), 1) <= 1 { // files are on the first page only
 		for _, f := range got.Files[:min(len(got.Files), compareFileCap)] {
@@ -360,6 +363,34 @@ func compare(c *call) reply {
 	return reply{status: http.StatusOK, header: header, body: object{
 		"status": got.Status, "total_commits": len(got.Commits), "ahead_by": len(got.Commits), "commits": commits, "files": files,
 	}}
+}
+
+func (commit Commit) object() object {
+	email := commit.AuthorEmail
+	if email == "" {
+		email = commit.Author + "@example.org"
+	}
+	return object{
+		"sha": commit.SHA, "author": userObject(commit.Author), "committer": userObject(commit.Committer),
+		"commit": object{"message": commit.Message, "author": object{"email": email}, "committer": object{"email": email}},
+	}
+}
+
+func listCommits(c *call) reply {
+	head := c.URL.Query().Get("sha")
+	got, ok := c.repo.history[head]
+	if !ok && c.repo.Dir != "" {
+		got, ok = c.repo.gitLog(head)
+	}
+	if !ok {
+		return notFound()
+	}
+	from, to, header := c.page(len(got), 30)
+	commits := []any{}
+	for _, commit := range got[from:to] {
+		commits = append(commits, commit.object())
+	}
+	return reply{status: http.StatusOK, header: header, body: commits}
 }
 
 func readTree(c *call) reply {
