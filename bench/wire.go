@@ -84,7 +84,7 @@ func (w *wire) head() (status, length int, err error) {
 			}
 		case bytes.Equal(line, crlf):
 			if length < 0 {
-				return 0, 0, fmt.Errorf("%w: no Content-Length", errRefused)
+				return status, 0, fmt.Errorf("%w: no Content-Length", errRefused)
 			}
 			return status, length, nil
 		case len(line) > len(lengthHeader) && bytes.EqualFold(line[:len(lengthHeader)], lengthHeader):

@@ -70,14 +70,15 @@ alter table coord.timer enable row level security;
 -------------------------------------------------------------------------------------------- matching
 -- The one form of a set of demands: empty members left out, tags sorted and distinct, keys in jsonb's order.
 -- Members: hostname, project_dir, executor_profile, tags; task_type, agent_type, min_trust (work).
-create function coord.canonical_demands(p_demands jsonb) returns jsonb language sql immutable parallel safe set search_path = '' as $$
-  select pg_catalog.jsonb_strip_nulls(pg_catalog.jsonb_build_object(
+create function coord.canonical_demands(p_demands jsonb) returns jsonb language plpgsql immutable parallel safe set search_path = '' as $$
+begin
+  return pg_catalog.jsonb_strip_nulls(pg_catalog.jsonb_build_object(
     'hostname', nullif(p_demands ->> 'hostname', ''), 'project_dir', nullif(p_demands ->> 'project_dir', ''),
     'executor_profile', nullif(p_demands ->> 'executor_profile', ''), 'task_type', nullif(p_demands ->> 'task_type', ''),
     'agent_type', nullif(p_demands ->> 'agent_type', ''), 'min_trust', nullif((p_demands ->> 'min_trust')::int, 0),
     'tags', (select pg_catalog.jsonb_agg(distinct t order by t) from pg_catalog.jsonb_array_elements_text(
-      case when pg_catalog.jsonb_typeof(p_demands -> 'tags') = 'array' then p_demands -> 'tags' else '[]' end) t where t <> '')))
-$$;
+      case when pg_catalog.jsonb_typeof(p_demands -> 'tags') = 'array' then p_demands -> 'tags' else '[]' end) t where t <> '')));
+end $$;
 
 -- May this claimer take an item with these (canonical) demands? hostname, project_dir, executor_profile and
 -- agent_type must be equal when demanded; every demanded tag must be the claimer's; min_trust is a floor. A claimer
@@ -203,8 +204,8 @@ begin
 end $$;
 
 -- The dispatch topic of a class; see internal/dispatch.
-create function coord.lane_topic(p_project bigint, p_queue smallint, p_class int) returns text language sql stable parallel safe
-as $$ select 'w:' || p_project || ':' || p_queue || ':' || p_class $$;
+create function coord.lane_topic(p_project bigint, p_queue smallint, p_class int) returns text language plpgsql stable parallel safe
+as $$ begin return 'w:' || p_project || ':' || p_queue || ':' || p_class; end $$;
 
 -- The dispatch topic of "tasks changed", for who shows them.
 create function coord.work_topic(p_project bigint) returns text language sql stable parallel safe

@@ -211,46 +211,54 @@ end $$;
 create function coord.iso(p_at timestamptz) returns text language sql stable parallel safe
 as $$ select pg_catalog.to_char(p_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"+00:00"') $$;
 
-create function coord.wire_id(p_prefix text) returns text language sql volatile
-as $$ select p_prefix || pg_catalog.left(pg_catalog.replace(pg_catalog.gen_random_uuid()::text, '-', ''), 12) $$;
+create function coord.wire_id(p_prefix text) returns text language plpgsql volatile
+as $$
+begin
+  return p_prefix || pg_catalog.left(pg_catalog.replace(pg_catalog.gen_random_uuid()::text, '-', ''), 12);
+end $$;
 
-create function coord.session_wire(p_s public.sessions) returns jsonb language sql stable set search_path = '' as $$
-  select pg_catalog.jsonb_build_object('session_id', p_s.session_id, 'status', p_s.status, 'created_at', coord.iso(p_s.created_at),
+create function coord.session_wire(p_s public.sessions) returns jsonb language plpgsql stable set search_path = '' as $$
+begin
+  return pg_catalog.jsonb_build_object('session_id', p_s.session_id, 'status', p_s.status, 'created_at', coord.iso(p_s.created_at),
     'project_dir', p_s.project_dir, 'agent_name', p_s.agent_name, 'last_resumed_at', p_s.last_resumed_at,
     'parent_session_id', p_s.parent_session_id, 'execution_mode', p_s.execution_mode, 'executor_session_id', p_s.executor_session_id,
-    'executor_profile', p_s.executor_profile, 'hostname', p_s.hostname)
-$$;
+    'executor_profile', p_s.executor_profile, 'hostname', p_s.hostname);
+end $$;
 
-create function coord.event_wire(p_e public.events) returns jsonb language sql stable set search_path = '' as $$
-  select pg_catalog.jsonb_build_object('id', p_e.id, 'session_id', p_e.session_id, 'event_type', p_e.event_type, 'timestamp', p_e."timestamp",
+create function coord.event_wire(p_e public.events) returns jsonb language plpgsql stable set search_path = '' as $$
+begin
+  return pg_catalog.jsonb_build_object('id', p_e.id, 'session_id', p_e.session_id, 'event_type', p_e.event_type, 'timestamp', p_e."timestamp",
     'tool_name', p_e.tool_name, 'tool_input', p_e.tool_input, 'tool_output', p_e.tool_output, 'error', p_e.error, 'exit_code', p_e.exit_code,
     'reason', p_e.reason, 'role', p_e.role, 'content', p_e.content)
-    || pg_catalog.jsonb_strip_nulls(pg_catalog.jsonb_build_object('result_text', p_e.result_text, 'result_data', p_e.result_data))
-$$;
+    || pg_catalog.jsonb_strip_nulls(pg_catalog.jsonb_build_object('result_text', p_e.result_text, 'result_data', p_e.result_data));
+end $$;
 
-create function coord.run_wire(p_r public.runs) returns jsonb language sql stable set search_path = '' as $$
-  select pg_catalog.jsonb_build_object('run_id', p_r.run_id, 'type', p_r.type, 'session_id', p_r.session_id, 'agent_name', p_r.agent_name,
+create function coord.run_wire(p_r public.runs) returns jsonb language plpgsql stable set search_path = '' as $$
+begin
+  return pg_catalog.jsonb_build_object('run_id', p_r.run_id, 'type', p_r.type, 'session_id', p_r.session_id, 'agent_name', p_r.agent_name,
     'prompt', p_r.prompt, 'project_dir', p_r.project_dir, 'parent_session_id', p_r.parent_session_id, 'execution_mode', p_r.execution_mode,
     'demands', p_r.demands, 'status', p_r.status, 'runner_id', p_r.runner_id, 'error', p_r.error, 'created_at', coord.iso(p_r.created_at),
     'claimed_at', coord.iso(p_r.claimed_at), 'started_at', coord.iso(p_r.started_at), 'completed_at', coord.iso(p_r.completed_at),
     'timeout_at', coord.iso(p_r.timeout_at), 'priority', p_r.priority, 'attempt', p_r.attempt, 'max_attempts', p_r.max_attempts,
-    'deadline', coord.iso(p_r.deadline), 'project', (select p.name from public.projects p where p.id = p_r.project_id), 'task_id', p_r.task_id)
-$$;
+    'deadline', coord.iso(p_r.deadline), 'project', (select p.name from public.projects p where p.id = p_r.project_id), 'task_id', p_r.task_id);
+end $$;
 
-create function coord.runner_wire(p_r public.runners, p_now timestamptz, p_stale int) returns jsonb language sql stable set search_path = '' as $$
-  select pg_catalog.jsonb_build_object('runner_id', p_r.runner_id, 'registered_at', coord.iso(p_r.registered_at),
+create function coord.runner_wire(p_r public.runners, p_now timestamptz, p_stale int) returns jsonb language plpgsql stable set search_path = '' as $$
+begin
+  return pg_catalog.jsonb_build_object('runner_id', p_r.runner_id, 'registered_at', coord.iso(p_r.registered_at),
     'last_heartbeat', coord.iso(p_r.last_heartbeat), 'hostname', p_r.hostname, 'project_dir', p_r.project_dir,
     'executor_profile', p_r.executor_profile, 'executor', p_r.executor, 'tags', p_r.tags, 'require_matching_tags', p_r.require_matching_tags, 'capacity', p_r.capacity,
     'status', case when p_r.last_heartbeat > p_now - pg_catalog.make_interval(secs => p_stale) then 'online' else 'stale' end,
-    'seconds_since_heartbeat', pg_catalog.round(greatest(extract(epoch from p_now - p_r.last_heartbeat), 0), 3))
-$$;
+    'seconds_since_heartbeat', pg_catalog.round(greatest(extract(epoch from p_now - p_r.last_heartbeat), 0), 3));
+end $$;
 
 ---------------------------------------------------------------------------------------- the live log
 -- Notes a change for live views. p_data is the frame's content without its type; an event names its row instead.
 create function coord.emit(p_project bigint, p_type text, p_session text, p_data jsonb, p_event bigint default null)
-returns void language sql set search_path = '' as $$
-  insert into coord.live_inbox (project_id, type, session_id, data, event_id) values (p_project, p_type, p_session, p_data, p_event)
-$$;
+returns void language plpgsql set search_path = '' as $$
+begin
+  insert into coord.live_inbox (project_id, type, session_id, data, event_id) values (p_project, p_type, p_session, p_data, p_event);
+end $$;
 
 -- The dispatch topic of "the live log has news".
 create function coord.live_topic() returns text language sql immutable parallel safe as $$ select 'r:live' $$;

@@ -18,9 +18,10 @@ create function coord.capability_wire(p_c public.capabilities, p_full boolean) r
          'mcp_server_names', coalesce((select pg_catalog.jsonb_agg(k order by k) from pg_catalog.jsonb_object_keys(coalesce(p_c.mcp_servers, '{}')) k), '[]')) end
 $$;
 
-create function coord.texts(p_list jsonb) returns text[] language sql immutable set search_path = '' as $$
-  select case when pg_catalog.jsonb_typeof(p_list) = 'array' then array(select pg_catalog.jsonb_array_elements_text(p_list)) end
-$$;
+create function coord.texts(p_list jsonb) returns text[] language plpgsql immutable set search_path = '' as $$
+begin
+  return case when pg_catalog.jsonb_typeof(p_list) = 'array' then array(select pg_catalog.jsonb_array_elements_text(p_list)) end;
+end $$;
 
 -- Refuses a name that is no directory's.
 create function coord.check_name(p_what text, p_name text) returns void language plpgsql set search_path = '' as $$
@@ -32,10 +33,11 @@ begin
 end $$;
 
 -- Demands as they are kept: empty members left out, tags always there; null when nothing is demanded.
-create function coord.tidy_demands(p_demands jsonb) returns jsonb language sql immutable set search_path = '' as $$
-  select case when coord.canonical_demands(p_demands) <> '{}' then
-    pg_catalog.jsonb_build_object('tags', '[]'::jsonb) || (coord.canonical_demands(p_demands) - 'task_type' - 'agent_type' - 'min_trust') end
-$$;
+create function coord.tidy_demands(p_demands jsonb) returns jsonb language plpgsql immutable set search_path = '' as $$
+declare v_d jsonb := coord.canonical_demands(p_demands) - 'task_type' - 'agent_type' - 'min_trust';
+begin
+  return case when v_d <> '{}' then pg_catalog.jsonb_build_object('tags', '[]'::jsonb) || v_d end;
+end $$;
 
 create function coord.get_blueprint(p_name text) returns public.agent_blueprints language plpgsql stable set search_path = '' as $$
 declare v_a public.agent_blueprints;

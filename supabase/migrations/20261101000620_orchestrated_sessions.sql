@@ -189,9 +189,10 @@ end $$;
 
 -------------------------------------------------------------------------------------------- events
 -- What Python calls false is kept as null, as readers of these rows expect.
-create function coord.truthy(p_value jsonb) returns jsonb language sql immutable parallel safe set search_path = '' as $$
-  select case when p_value in ('null', '{}', '[]', '""', '0', 'false') then null else p_value end
-$$;
+create function coord.truthy(p_value jsonb) returns jsonb language plpgsql immutable parallel safe set search_path = '' as $$
+begin
+  return case when p_value in ('null', '{}', '[]', '""', '0', 'false') then null else p_value end;
+end $$;
 
 create function coord.store_event(p_project bigint, p_session text, p_in jsonb) returns void language plpgsql set search_path = '' as $$
 declare v_e public.events;

@@ -3,14 +3,15 @@
 set local lock_timeout = '5s';
 
 -- Scalars: the first that is set. Tags: all of them. Null when nothing is demanded.
-create function coord.merge_demands(variadic p_list jsonb[]) returns jsonb language sql immutable set search_path = '' as $$
-  select coord.tidy_demands(pg_catalog.jsonb_build_object(
+create function coord.merge_demands(variadic p_list jsonb[]) returns jsonb language plpgsql immutable set search_path = '' as $$
+begin
+  return coord.tidy_demands(pg_catalog.jsonb_build_object(
     'hostname', (select nullif(d ->> 'hostname', '') from unnest(p_list) with ordinality x (d, n) where coalesce(d ->> 'hostname', '') <> '' order by n limit 1),
     'project_dir', (select nullif(d ->> 'project_dir', '') from unnest(p_list) with ordinality x (d, n) where coalesce(d ->> 'project_dir', '') <> '' order by n limit 1),
     'executor_profile', (select nullif(d ->> 'executor_profile', '') from unnest(p_list) with ordinality x (d, n) where coalesce(d ->> 'executor_profile', '') <> '' order by n limit 1),
     'tags', (select pg_catalog.jsonb_agg(distinct t) from unnest(p_list) d, pg_catalog.jsonb_array_elements_text(
-      case when pg_catalog.jsonb_typeof(d -> 'tags') = 'array' then d -> 'tags' else '[]' end) t)))
-$$;
+      case when pg_catalog.jsonb_typeof(d -> 'tags') = 'array' then d -> 'tags' else '[]' end) t)));
+end $$;
 
 -- Puts a pending run (its session locked by the caller) where it belongs: into its lane, or behind the run at work.
 -- Its no-match timeout counts from when it can be taken. Returns topics to wake.
@@ -166,9 +167,10 @@ begin
 end $$;
 
 -- Whom to wake when a runner has a run less: the runner, if it may be waiting for a place.
-create function coord.capacity_topics(p_runner text) returns text[] language sql stable set search_path = '' as $$
-  select case when exists (select from public.runners x where x.runner_id = p_runner and x.capacity is not null) then array['u:' || p_runner] else '{}' end
-$$;
+create function coord.capacity_topics(p_runner text) returns text[] language plpgsql stable set search_path = '' as $$
+begin
+  return case when exists (select from public.runners x where x.runner_id = p_runner and x.capacity is not null) then array['u:' || p_runner] else '{}' end;
+end $$;
 
 create function coord.no_run() returns void language plpgsql set search_path = '' as $$
 begin

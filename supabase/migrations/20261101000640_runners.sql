@@ -155,10 +155,11 @@ begin
     and coord.demands_match(c.demands, p_claimer) and (p_claimer -> 'project' is null or c.demands -> 'project' = p_claimer -> 'project')), '{}');
 end $$;
 
-create function coord.runner_claimer(p_r public.runners) returns jsonb language sql stable set search_path = '' as $$
-  select pg_catalog.jsonb_strip_nulls(pg_catalog.jsonb_build_object('hostname', p_r.hostname, 'project_dir', p_r.project_dir,
-    'executor_profile', p_r.executor_profile, 'tags', p_r.tags, 'require_matching_tags', p_r.require_matching_tags, 'project', p_r.project_id))
-$$;
+create function coord.runner_claimer(p_r public.runners) returns jsonb language plpgsql stable set search_path = '' as $$
+begin
+  return pg_catalog.jsonb_strip_nulls(pg_catalog.jsonb_build_object('hostname', p_r.hostname, 'project_dir', p_r.project_dir,
+    'executor_profile', p_r.executor_profile, 'tags', p_r.tags, 'require_matching_tags', p_r.require_matching_tags, 'project', p_r.project_id));
+end $$;
 
 -- One look for a waiting runner: {unknown}, {deregistered}, {stop_runs}, {full}, {run}, or nothing ({task_lanes}: the
 -- topics of tasks it may take). p_classes, p_epoch and

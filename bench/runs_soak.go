@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// heldSnapshot compares a claim of a queue out of which 100,000 were claimed while somebody held a snapshot with one of
+// the fresh queue. How long the snapshot is held matters only by what happened meanwhile.
+func (r *rig) heldSnapshot(ctx context.Context) ([]Result, error) {
+	claimed := 100_000
+	if r.o.quick {
+		claimed = 20_000
+	}
+	q, err := r.fill(ctx, "queue_held", claimed+10_000, 1)
+	if err != nil {
+		return nil, err
+	}
+	const n = 200
+	fresh, err := q.p50(ctx, n)
+	if err != nil {
+		return nil, err
+	}
+	holder, err := pgx.Connect(ctx, q.dsn)
+	if err != nil {
+		return nil, err
+	}
+	defer holder.Close(context.WithoutCancel(ctx)) //nolint:errcheck // nothing is left to send
+	tx, err := holder.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead})
+	if err != nil {
+		return nil, err
+	}
+	var one int
+	if err := tx.QueryRow(ctx, "select count(*) from coord.ready").Scan(&one); err != nil {
+		return nil, err
+	}
+	r.say("G9: claiming %d tasks while a snapshot is held", claimed)
+	many := fmt.Sprintf("select coord.claim_work($1, $2, '%s', null, $3, 500, 1800, $4, $5, $6)", by)
+	for range claimed / 500 {
+		if _, err := q.conn.Exec(ctx, many, q.args()...); err != nil {
+			return nil, err
+		}
+	}
+	held, err := q.p50(ctx, n)
+	if err != nil {
+		return nil, err
+	}
+	pages, err := q.buffers(ctx, "select coord.claim_ready($1, 1::smallint, $2, 1)", q.project, q.memo.Classes)
+	if err != nil {
+		return nil, err
+	}
+	if err := tx.Rollback(ctx); err != nil {
+		return nil, err
+	}
+	began := time.Now()
+	recovered := time.Duration(-1)
+	for time.Since(began) < time.Minute {
+		p, err := q.p50(ctx, 20)
+		if err != nil {
+			return nil, err
+		}
+		if p <= 1.5*fresh {
+			recovered = time.Since(began)
+			break
+		}
+		time.Sleep(200 * time.Millisecond)
+	}
+	res := Result{
+		Goal: "G9", What: fmt.Sprintf("claim p50 with a held snapshot and %dk claims since", claimed/1000), Value: held / fresh, Unit: "x",
+		Ours: &Figure{"held", held, "ms"}, Theirs: &Figure{"fresh", fresh, "ms"},
+	}
+	note := "it did not recover within a minute after the snapshot's end"
+	if recovered >= 0 {
+		note = fmt.Sprintf("as fast as before %.1f s after the snapshot's end", recovered.Seconds())
+	}
+	return []Result{res.atMost(2, 1.2).with("finding and taking one touched %.0f pages; %s", pages, note)}, nil
+}
+
+// soak submits, claims and completes for minutes beside millions of finished tasks, and compares the last minute with the
+// second. It takes half an hour (a few minutes with -quick), so only -only G16 or -deep runs it.
+func (r *rig) soak(ctx context.Context) ([]Result, error) {
+	if !r.asked("G16") {
+		return nil, nil
+	}
+	minutes, kept := 30, 5_000_000
+	if r.o.quick {
+		minutes, kept = 4, 500_000
+	}
+	d, err := r.newDuel(ctx, "soak")
+	if err != nil {
+		return nil, err
+	}
+	r.say("G16: writing %d finished tasks", kept)
+	if err := d.submit(ctx, 1, 1, 1); err != nil {
+		return nil, err
+	}
+	if err := d.work(ctx, 1); err != nil {
+		return nil, err
+	}
+	if _, err := d.ours.Exec(ctx, `set statement_timeout = 0; insert into public.work_queue (project_id, task_type, description, status, class_id, claimed_by, submitted_by, completed_at, result)
+		select w.project_id, 'noop', 'done ' || g, 'completed', w.class_id, 'worker', 'bench', coord.now(), '{"ok": true}'
+		from (select project_id, class_id from public.work_queue limit 1) w, generate_series(1, `+fmt.Sprint(kept)+`) g`, pgx.QueryExecModeSimpleProtocol); err != nil {
+		return nil, err
+	}
+	var rates []float64
+	for m := range minutes {
+		n, end := 0, time.Now().Add(time.Minute)
+		for time.Now().Before(end) {
+			const step = 2000
+			if err := d.submit(ctx, step, 500, 2); err != nil {
+				return nil, err
+			}
+			if err := d.work(ctx, step); err != nil {
+				return nil, err
+			}
+			n += step
+		}
+		rates = append(rates, float64(n)/60)
+		r.say("G16: minute %d: %.0f tasks/s", m+1, rates[m])
+	}
+	first, last := rates[1], rates[minutes-1]
+	res := Result{
+		Goal: "G16", What: fmt.Sprintf("throughput, minute %d / minute 2", minutes), Value: last / first, Unit: "x",
+		Ours: &Figure{fmt.Sprintf("minute %d", minutes), last, "tasks/s"}, Theirs: &Figure{"minute 2", first, "tasks/s"},
+	}
+	return []Result{res.atLeast(0.9, 0.98).with("submit, claim and complete in batches of 500 beside %dM finished tasks; autovacuum on", kept/1_000_000)}, nil
+}
