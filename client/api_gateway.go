@@ -91,3 +91,8 @@ func (c *AgentCoordinationClient) ListTrust(ctx context.Context, in ListTrust) (
 func (c *AgentCoordinationClient) SetTrust(ctx context.Context, in SetTrust) (AgentTrust, error) {
 	return call[AgentTrust](ctx, c, "PUT", "/trust", in)
 }
+
+// VerificationStatus returns where a commit stands, after waiting for its verdict if asked to.
+func (c *AgentCoordinationClient) VerificationStatus(ctx context.Context, in VerificationStatus) (VerificationState, error) {
+	return call[VerificationState](ctx, c, "GET", "/verification", in)
+}

@@ -209,14 +209,14 @@ type OverrideChangeset struct {
 
 // SubmitChangeset hands a commit over for verification.
 type SubmitChangeset struct {
-	Repository   string   `json:"repository,omitempty" maxLength:"500" doc:"its remote, or its name in this project; empty: the project's only one"`
+	Repository   string   `json:"repository,omitempty" maxLength:"500" mcp:"full" doc:"its remote, or its name in this project; empty: the project's only one"`
 	Branch       string   `json:"branch" minLength:"1" maxLength:"500"`
 	HeadSHA      string   `json:"head_sha" pattern:"^([0-9a-f]{40}|[0-9a-f]{64})$" doc:"the commit, in full"`
-	BaseRef      string   `json:"base_ref,omitempty" maxLength:"500" doc:"branch it is meant for; empty: the default branch"`
-	BaseSHA      string   `json:"base_sha,omitempty" pattern:"^([0-9a-f]{40}|[0-9a-f]{64})?$"`
-	Title        string   `json:"title,omitempty" maxLength:"300"`
+	BaseRef      string   `json:"base_ref,omitempty" maxLength:"500" mcp:"full" doc:"branch it is meant for; empty: the default branch"`
+	BaseSHA      string   `json:"base_sha,omitempty" pattern:"^([0-9a-f]{40}|[0-9a-f]{64})?$" mcp:"full"`
+	Title        string   `json:"title,omitempty" maxLength:"300" mcp:"full"`
 	TaskID       string   `json:"task_id,omitempty" format:"uuid" doc:"the task it was made for"`
-	ChangedFiles []string `json:"changed_files,omitempty" maxItems:"3000" maxLength:"4096" doc:"hint only: the list is read from git; it can add to what is verified, never take away"`
+	ChangedFiles []string `json:"changed_files,omitempty" maxItems:"3000" maxLength:"4096" mcp:"full" doc:"hint only: the list is read from git; it can add to what is verified, never take away"`
 }
 
 // SubmittedChangeset is the reply of SubmitChangeset.

@@ -42,11 +42,9 @@ func (s *Store) Sweep(ctx context.Context) (Swept, error) {
 			break
 		}
 	}
-	verdicts, err := act[struct {
-		Settled int `json:"settled"`
-	}](ctx, s, `select coord.sweep_verdicts($1)`, sweepRows)
+	settled, err := s.SweepVerdicts(ctx, sweepRows)
 	note(err)
-	out.TasksRequeued += verdicts.Settled
+	out.TasksRequeued += settled
 	locks, err := act[struct {
 		Expired int `json:"expired"`
 	}](ctx, s, `select coord.sweep_locks($1)`, sweepRows)

@@ -12,9 +12,10 @@ import (
 // changesets declares the operations on changes under verification.
 func changesets(c *op.Catalogue, s *coord.Store) {
 	op.Register(c, op.Op[client.SubmitChangeset, client.SubmittedChangeset]{
-		Name: "submit_changes", Title: "Submit changes for verification", Text: "Hands a pushed commit over for verification: it is routed by policy, verified in the tiers it needs, and ends in one verdict. " +
+		Name: "submit_changes", Title: "Submit changes", Text: "Hands a pushed commit over for verification: it is routed by policy, verified in the tiers it needs, and ends in one verdict. " +
 			"Submitting the same commit again returns what is known of it.",
 		Routes: []op.Route{{Method: "POST", Path: "/changesets"}, {Method: "POST", Path: "/webhook/agent"}}, Scope: ident.Write, Acts: true, CLI: "change submit", Do: s.SubmitChangeset,
+		Tool: op.Tool{Profile: op.Core, Idempotent: true, Text: "Hand a pushed commit over for verification; then verification_status."},
 	})
 	op.Register(c, op.Op[client.ListChangesets, client.Changesets]{
 		Name: "list_changesets", Title: "List changesets", Text: "Changes under verification and decided ones, newest first: state, verdict and why.",

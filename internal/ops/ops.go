@@ -36,6 +36,7 @@ func Catalogue(d Deps) *op.Catalogue {
 	policies(c, d.Store)
 	changesets(c, d.Store)
 	approvals(c, d.Store)
+	verification(c, d.Store, d.Hub)
 	trust(c, d.Store)
 	return c
 }

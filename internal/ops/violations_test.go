@@ -87,8 +87,12 @@ func TestReportRefusesNonsense(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for _, args := range []map[string]any{
-		{}, {"files": []any{}}, {"files": []any{map[string]any{"file_path": "/etc/passwd"}}}, {"files": []any{map[string]any{"file_path": "../x"}}},
-		{"files": "a.go"}, {"files": []any{map[string]any{"file_path": "a.go"}}, "stage": "later"},
+		{},
+		{"files": []any{}},
+		{"files": []any{map[string]any{"file_path": "/etc/passwd"}}},
+		{"files": []any{map[string]any{"file_path": "../x"}}},
+		{"files": "a.go"},
+		{"files": []any{map[string]any{"file_path": "a.go"}}, "stage": "later"},
 	} {
 		_, err := do[client.ReportedChanges](w, anyone, "bob", "s", "report_changes", args)
 		w.refused(err, client.CodeInvalid)
