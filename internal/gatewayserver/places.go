@@ -7,6 +7,7 @@ import (
 
 	"github.com/agent-coordinator/agent-coordinator/internal/config"
 	"github.com/agent-coordinator/agent-coordinator/internal/gateway"
+	"github.com/agent-coordinator/agent-coordinator/internal/gateway/github"
 	"github.com/agent-coordinator/agent-coordinator/internal/gateway/source"
 )
 
@@ -14,19 +15,30 @@ import (
 // policies that need it are blocked, and say so.
 func (s *server) places() (gateway.Config, error) {
 	var out gateway.Config
-	src, err := s.source()
+	forge, err := s.github()
+	if err != nil {
+		return out, err
+	}
+	src, err := s.source(forge)
 	if err != nil {
 		return out, err
 	}
 	out.Source, out.Forge = src, s.cfg.Forge
+	if forge != nil && s.cfg.Forge == nil {
+		out.Forge, out.Resend = forge, forge
+	}
 	if s.cfg.Places != nil {
 		out.Places, err = s.cfg.Places()
+		return out, err
 	}
-	return out, err
+	if forge != nil {
+		out.Places = append(out.Places, s.workflows(forge))
+	}
+	return out, nil
 }
 
-// source keeps mirrors of the repositories that may be fetched.
-func (s *server) source() (*source.Store, error) {
+// source keeps mirrors of the repositories that may be fetched. forge may be nil.
+func (s *server) source(forge *github.Client) (*source.Store, error) {
 	c := s.cfg.Gateway
 	hosts := config.List(c.GitHosts)
 	if len(hosts) == 0 {
@@ -36,6 +48,9 @@ func (s *server) source() (*source.Store, error) {
 		}
 	}
 	cfg := source.Config{Dir: filepath.Join(s.cfg.Dir, "git"), Hosts: hosts, Insecure: config.List(c.GitPlainHosts), LocalRoots: config.List(c.GitRoots)}
+	if forge != nil {
+		cfg.Credentials = gitCredentials(forge)
+	}
 	if err := os.MkdirAll(s.cfg.Dir, 0o711); err != nil {
 		return nil, err
 	}
