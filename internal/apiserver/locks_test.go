@@ -41,7 +41,7 @@ func TestLocksWithoutNotifications(t *testing.T) {
 	}
 
 	const listeners = `from pg_stat_activity where datname = $1 and query ilike 'listen %'`
-	must(`alter database `+pgx.Identifier{name}.Sanitize()+` with allow_connections false`)
+	must(`alter database ` + pgx.Identifier{name}.Sanitize() + ` with allow_connections false`)
 	defer must(`alter database ` + pgx.Identifier{name}.Sanitize() + ` with allow_connections true`)
 	var killed int
 	if err := admin.QueryRow(t.Context(), `select count(pg_terminate_backend(pid)) `+listeners, name).Scan(&killed); err != nil || killed != 2 {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/agent-coordinator/agent-coordinator/internal/recall"
 )
 
 const (
@@ -22,47 +24,75 @@ type Swept struct {
 	MemoriesFolded int // memories counted, indexed, archived or deleted
 }
 
+// sweepsDue says which sweeps have something to do.
+type sweepsDue struct{ Sessions, Verdicts, Locks, Work, Memory bool }
+
 // Sweep does what is due by time: reports the calls seen since the last one, lapses silent sessions (each in its own
 // transaction), expires locks and leases, readies scheduled tasks, and once a minute removes leftovers. It is bounded
-// and idempotent; any number of processes may sweep at the same time. A step that fails does not stop the others.
+// and idempotent; any number of processes may sweep at the same time. A step that fails does not stop the others. When
+// nothing is due it is one statement.
 func (s *Store) Sweep(ctx context.Context) (Swept, error) {
 	var out Swept
 	var errs []error
 	note := func(err error) { errs = append(errs, err) }
 	note(s.flushSeen(ctx))
+	due := sweepsDue{true, true, true, true, true} // where it cannot be told, all are tried
+	if rows, err := list[sweepsDue](ctx, s, `select * from coord.sweeps_due($1)`, recall.TokeniserVersion); err != nil {
+		note(err)
+	} else if len(rows) == 1 {
+		due = rows[0]
+	}
+	if due.Sessions {
+		note(s.lapseSessions(ctx, &out))
+	}
+	if due.Verdicts {
+		n, err := act[struct {
+			Settled int `json:"settled"`
+		}](ctx, s, `select coord.sweep_verdicts($1)`, sweepRows)
+		note(err)
+		out.TasksRequeued += n.Settled
+	}
+	if due.Locks {
+		n, err := act[struct {
+			Expired int `json:"expired"`
+		}](ctx, s, `select coord.sweep_locks($1)`, sweepRows)
+		note(err)
+		out.LocksExpired = n.Expired
+	}
+	if due.Work {
+		n, err := act[struct {
+			Requeued int `json:"requeued"`
+			Readied  int `json:"readied"`
+		}](ctx, s, `select coord.sweep_work($1)`, sweepRows)
+		note(err)
+		out.TasksRequeued += n.Requeued
+		out.TasksReadied = n.Readied
+	}
+	if due.Memory {
+		n, err := s.SweepMemory(ctx, sweepMemories)
+		note(err)
+		out.MemoriesFolded = n.Folded + n.Archived + n.Deleted + n.Indexed
+	}
+	if s.cache.tidyDue(time.Now()) {
+		note(exec(ctx, s, `select coord.sweep_leftovers(1000)`))
+	}
+	return out, errors.Join(errs...)
+}
+
+// lapseSessions lapses silent sessions, each in its own transaction.
+func (s *Store) lapseSessions(ctx context.Context, out *Swept) error {
 	for range sweepSessions {
 		n, err := act[struct {
 			Lapsed   int `json:"lapsed"`
 			Requeued int `json:"tasks_requeued"`
 		}](ctx, s, `select coord.sweep_sessions(1)`)
-		note(err)
 		out.SessionsLapsed += n.Lapsed
 		out.TasksRequeued += n.Requeued
 		if err != nil || n.Lapsed == 0 {
-			break
+			return err
 		}
 	}
-	settled, err := s.SweepVerdicts(ctx, sweepRows)
-	note(err)
-	out.TasksRequeued += settled
-	locks, err := act[struct {
-		Expired int `json:"expired"`
-	}](ctx, s, `select coord.sweep_locks($1)`, sweepRows)
-	note(err)
-	work, err := act[struct {
-		Requeued int `json:"requeued"`
-		Readied  int `json:"readied"`
-	}](ctx, s, `select coord.sweep_work($1)`, sweepRows)
-	note(err)
-	out.LocksExpired, out.TasksReadied = locks.Expired, work.Readied
-	out.TasksRequeued += work.Requeued
-	memory, err := s.SweepMemory(ctx, sweepMemories)
-	note(err)
-	out.MemoriesFolded = memory.Folded + memory.Archived + memory.Deleted + memory.Indexed
-	if s.cache.tidyDue(time.Now()) {
-		note(exec(ctx, s, `select coord.sweep_leftovers(1000)`))
-	}
-	return out, errors.Join(errs...)
+	return nil
 }
 
 // flushSeen reports which sessions called since the last flush, so that "who is active" costs calls nothing.
