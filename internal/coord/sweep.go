@@ -46,11 +46,9 @@ func (s *Store) Sweep(ctx context.Context) (Swept, error) {
 		note(s.lapseSessions(ctx, &out))
 	}
 	if due.Verdicts {
-		n, err := act[struct {
-			Settled int `json:"settled"`
-		}](ctx, s, `select coord.sweep_verdicts($1)`, sweepRows)
+		settled, err := s.SweepVerdicts(ctx, sweepRows)
 		note(err)
-		out.TasksRequeued += n.Settled
+		out.TasksRequeued += settled
 	}
 	if due.Locks {
 		n, err := act[struct {
