@@ -1521,6 +1521,7 @@ coord.verdict_of(p_c changesets) returns jsonb
 coord.verdict_prompt(p_c changesets, p_task uuid) returns text
 coord.verification_ended(p_project bigint, p_run uuid, p_out jsonb) returns jsonb security definer
 coord.verification_started(p_project bigint, p_run uuid, p_external text, p_url text) returns jsonb security definer
+coord.verification_status(p_project bigint, p_agent text, p_changeset uuid, p_head text, p_task uuid) returns jsonb security definer
 coord.verify_lock(p_project bigint, p_home bigint, p_space bigint[], p_kind text[], p_base text[], p_key text[], p_path text[], p_repo text[], p_re text[], p_pre text[], p_lk text[], p_token bigint) returns jsonb security definer
 coord.vote_approval(p_only bigint, p_by text, p_voter text, p_role text, p_id uuid, p_vote text, p_comment text, p_head text) returns jsonb security definer
 coord.vote_from_forge(p_project bigint, p_repository text, p_head text, p_login text, p_permission text, p_teams text[], p_source text, p_vote text, p_comment text) returns jsonb security definer
