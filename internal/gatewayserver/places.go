@@ -4,9 +4,12 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"runtime"
+	"time"
 
 	"github.com/agent-coordinator/agent-coordinator/internal/config"
 	"github.com/agent-coordinator/agent-coordinator/internal/gateway"
+	"github.com/agent-coordinator/agent-coordinator/internal/gateway/executors/inline"
 	"github.com/agent-coordinator/agent-coordinator/internal/gateway/github"
 	"github.com/agent-coordinator/agent-coordinator/internal/gateway/source"
 )
@@ -31,11 +34,35 @@ func (s *server) places() (gateway.Config, error) {
 		out.Places, err = s.cfg.Places()
 		return out, err
 	}
+	static, err := s.static(src)
+	if err != nil {
+		return out, err
+	}
+	out.Places = append(out.Places, static)
 	if forge != nil {
 		out.Places = append(out.Places, s.workflows(forge))
 	}
 	return out, nil
 }
+
+// static is tier 0 on this machine. It finds out by itself whether its sandbox holds here, and runs nothing otherwise.
+func (s *server) static(src *source.Store) (gateway.Place, error) {
+	cfg := inline.Config{
+		Source: src, Dir: filepath.Join(s.cfg.Dir, "inline"), Path: filepath.SplitList(s.cfg.ToolPath), ConfigDir: s.cfg.ToolConfig, Log: s.cfg.Log,
+	}
+	if len(cfg.Path) == 0 {
+		cfg.Path = nil
+	}
+	e, err := inline.New(cfg)
+	if err != nil {
+		return gateway.Place{}, err
+	}
+	s.closers = append(s.closers, e.Close)
+	return gateway.Place{Executor: e, Concurrency: 2 * runtime.NumCPU(), CheckEvery: checkHere}, nil
+}
+
+// checkHere is how often runs on this machine are looked at; it costs nothing.
+const checkHere = 100 * time.Millisecond
 
 // source keeps mirrors of the repositories that may be fetched. forge may be nil.
 func (s *server) source(forge *github.Client) (*source.Store, error) {
