@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/agent-coordinator/agent-coordinator/internal/gateway/executors"
+	"github.com/agent-coordinator/agent-coordinator/internal/gateway/executors/local"
 	"github.com/agent-coordinator/agent-coordinator/internal/gateway/source"
 )
 
@@ -45,28 +46,13 @@ type Config struct {
 // DefaultPath is where tools are looked for unless it is said otherwise.
 var DefaultPath = []string{"/usr/local/bin", "/usr/bin", "/bin", "/usr/local/go/bin"}
 
-// kept is how long an outcome waits for its Check.
-const kept = time.Hour
-
 // Executor is tier 0. Close ends it.
 type Executor struct {
 	cfg   Config
 	tools []Tool
 	slots chan struct{}
-	stop  context.CancelCauseFunc
-	ctx   context.Context
-	work  sync.WaitGroup
-
-	mu   sync.Mutex
-	jobs map[string]*entry
-
+	runs  *local.Runs
 	ready ready
-}
-
-type entry struct {
-	cancel  context.CancelCauseFunc
-	outcome *executors.Outcome // nil: still running
-	at      time.Time          // of the outcome
 }
 
 // New checks the configuration. The self-test runs with the first job, or when Probe is called.
@@ -94,7 +80,7 @@ func New(cfg Config) (*Executor, error) {
 			return nil, fmt.Errorf("the tool path has %q, which is not absolute", dir)
 		}
 	}
-	e := &Executor{cfg: cfg, slots: make(chan struct{}, cfg.Parallel), jobs: map[string]*entry{}}
+	e := &Executor{cfg: cfg, slots: make(chan struct{}, cfg.Parallel)}
 	extra, err := LoadTools(filepath.Join(cfg.ConfigDir, "tools.json"))
 	if cfg.ConfigDir == "" {
 		extra, err = nil, nil
@@ -115,15 +101,12 @@ func New(cfg Config) (*Executor, error) {
 	if err := os.Chmod(cfg.Dir, 0o711); err != nil {
 		return nil, err
 	}
-	e.ctx, e.stop = context.WithCancelCause(context.Background())
+	e.runs = local.New()
 	return e, nil
 }
 
 // Close cancels what runs and waits for it.
-func (e *Executor) Close() {
-	e.stop(errClosed)
-	e.work.Wait()
-}
+func (e *Executor) Close() { e.runs.Close() }
 
 // Name is inline.
 func (*Executor) Name() string { return "inline" }
@@ -147,63 +130,24 @@ func (e *Executor) Start(_ context.Context, job executors.Job) (executors.Starte
 	if job.ID == "" || job.Timeout <= 0 {
 		return executors.Started{}, errors.New("a job needs an id and a timeout")
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.ctx.Err() != nil {
-		return executors.Started{}, errClosed
-	}
-	e.forget()
-	started := executors.Started{ExternalID: "inline-" + job.ID}
-	if e.jobs[job.ID] != nil {
-		return started, nil
-	}
-	ctx, cancel := context.WithCancelCause(e.ctx)
-	run := &entry{cancel: cancel}
-	e.jobs[job.ID] = run
-	e.work.Go(func() {
-		defer cancel(nil)
-		out := e.wait(ctx, job)
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		run.outcome, run.at = &out, time.Now()
-	})
-	return started, nil
-}
-
-// forget drops outcomes that nobody asked for. The lock is held.
-func (e *Executor) forget() {
-	for id, run := range e.jobs {
-		if run.outcome != nil && time.Since(run.at) > kept {
-			delete(e.jobs, id)
-		}
-	}
+	err := e.runs.Begin(job.ID, func(ctx context.Context) executors.Outcome { return e.wait(ctx, job) })
+	return executors.Started{ExternalID: "inline-" + job.ID}, err
 }
 
 // Check returns the outcome, nil while it runs, or ErrLost: what another process began ended with that process.
 func (e *Executor) Check(_ context.Context, job executors.Job) (*executors.Outcome, error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	run := e.jobs[job.ID]
-	if run == nil {
+	out, known := e.runs.Look(job.ID)
+	if !known {
 		return nil, fmt.Errorf("inline run %s: %w", job.ID, executors.ErrLost)
 	}
-	return run.outcome, nil
+	return out, nil
 }
 
 // Cancel kills the job's tools.
 func (e *Executor) Cancel(_ context.Context, job executors.Job) error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if run := e.jobs[job.ID]; run != nil {
-		run.cancel(errCancelled)
-	}
+	e.runs.Cancel(job.ID)
 	return nil
 }
-
-var (
-	errCancelled = errors.New("the run was cancelled")
-	errClosed    = errors.New("the gateway is shutting down")
-)
 
 // wait waits for a free place, whose time is not the change's, and runs the job.
 func (e *Executor) wait(ctx context.Context, job executors.Job) executors.Outcome {
@@ -211,13 +155,9 @@ func (e *Executor) wait(ctx context.Context, job executors.Job) executors.Outcom
 	case e.slots <- struct{}{}:
 		defer func() { <-e.slots }()
 	case <-ctx.Done():
-		return end(executors.Cancelled, context.Cause(ctx).Error(), time.Now())
+		return local.Ended(executors.Cancelled, context.Cause(ctx).Error(), time.Now())
 	}
 	return e.run(ctx, job)
-}
-
-func end(c executors.Conclusion, reason string, started time.Time) executors.Outcome {
-	return executors.Outcome{Conclusion: c, Reason: reason, StartedAt: started, CompletedAt: time.Now()}
 }
 
 // Box is a sandbox that has passed its self-test, with the tools that run in it.
@@ -298,7 +238,7 @@ func (e *Executor) build(ctx context.Context) (*Box, error) {
 	}
 	all.Wait()
 	slices.SortFunc(box.tools, func(a, b *found) int { return strings.Compare(a.Name, b.Name) })
-	e.work.Go(func() { e.warmUp(e.ctx, box) })
+	e.runs.Go(func(ctx context.Context) { e.warmUp(ctx, box) })
 	return box, ctx.Err()
 }
 

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/agent-coordinator/agent-coordinator/internal/gateway/executors"
+	"github.com/agent-coordinator/agent-coordinator/internal/gateway/executors/local"
 	"github.com/agent-coordinator/agent-coordinator/internal/gateway/source"
 )
 
@@ -46,7 +47,7 @@ func (e *Executor) run(parent context.Context, job executors.Job) executors.Outc
 	}
 	tools, err := box.choose(job.Policy.Tools)
 	if err != nil {
-		return end(executors.Blocked, err.Error(), started)
+		return local.Ended(executors.Blocked, err.Error(), started)
 	}
 	w := &work{job: job, box: box}
 	cleanup, err := w.prepare(parent, e.cfg)
@@ -71,11 +72,11 @@ func (e *Executor) failed(ctx context.Context, err error, started time.Time) exe
 	cause := context.Cause(ctx)
 	switch {
 	case errors.Is(err, source.ErrTooLarge), errors.Is(err, source.ErrRefused):
-		return end(executors.Blocked, err.Error(), started)
+		return local.Ended(executors.Blocked, err.Error(), started)
 	case cause != nil:
-		return end(executors.Cancelled, cause.Error(), started)
+		return local.Ended(executors.Cancelled, cause.Error(), started)
 	}
-	return end(executors.InfraError, err.Error(), started)
+	return local.Ended(executors.InfraError, err.Error(), started)
 }
 
 // prepare fetches, writes the tree out and takes from it what would mislead a tool.

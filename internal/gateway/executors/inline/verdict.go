@@ -16,6 +16,7 @@ import (
 	"unicode"
 
 	"github.com/agent-coordinator/agent-coordinator/internal/gateway/executors"
+	"github.com/agent-coordinator/agent-coordinator/internal/gateway/executors/local"
 	"github.com/agent-coordinator/agent-coordinator/internal/gateway/source"
 )
 
@@ -102,7 +103,7 @@ func (w *work) outcome(ctx context.Context, started time.Time) executors.Outcome
 			failing++
 		}
 	}
-	out := end(executors.Success, "", started)
+	out := local.Ended(executors.Success, "", started)
 	out.Findings = w.findings[:min(len(w.findings), maxFindings)]
 	out.Output = w.output()
 	cause := context.Cause(ctx)
@@ -171,11 +172,7 @@ func (w *work) output() string {
 	if over := len(w.findings) - maxFindings; over > 0 {
 		fmt.Fprintf(&b, "%d findings beyond the first %d are not kept\n", over, maxFindings)
 	}
-	text := b.String()
-	if len(text) > executors.MaxOutput {
-		text = text[len(text)-executors.MaxOutput:]
-	}
-	return strings.ToValidUTF8(text, "")
+	return local.Text([]byte(b.String()))
 }
 
 func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
