@@ -1525,7 +1525,7 @@ coord.verification_status(p_project bigint, p_agent text, p_changeset uuid, p_he
 coord.verify_lock(p_project bigint, p_home bigint, p_space bigint[], p_kind text[], p_base text[], p_key text[], p_path text[], p_repo text[], p_re text[], p_pre text[], p_lk text[], p_token bigint) returns jsonb security definer
 coord.vote_approval(p_only bigint, p_by text, p_voter text, p_role text, p_id uuid, p_vote text, p_comment text, p_head text) returns jsonb security definer
 coord.vote_from_forge(p_project bigint, p_repository text, p_head text, p_login text, p_permission text, p_teams text[], p_source text, p_vote text, p_comment text) returns jsonb security definer
-coord.why_again(p_c changesets, p_in jsonb, p_newer boolean, p_line text) returns text
+coord.why_again(p_c changesets, p_in jsonb, p_newer boolean) returns text
 coord.why_not_ready(p_project bigint, p_task uuid, p_agent text) returns jsonb security definer
 coord.why_run(p_only bigint, p_run text, p_stale integer) returns jsonb security definer
 coord.wire_id(p_prefix text) returns text

@@ -159,7 +159,7 @@ begin
     v_wake := v_wake || coord.changeset_news(v_c);
   else
     select * into v_c from public.changesets c where c.project_id = p_project and c.repository = v_repo and c.head_sha = v_head for update;
-    v_again := coord.why_again(v_c, p_in, v_newer, v_line);
+    v_again := coord.why_again(v_c, p_in, v_newer);
     update public.changesets c set pr_number = coalesce((p_in ->> 'pr_number')::int, c.pr_number), clone_url = coalesce(c.clone_url, p_in ->> 'clone_url'),
         base_ref = coalesce(p_in ->> 'base_ref', c.base_ref), base_sha = coalesce(p_in ->> 'base_sha', c.base_sha), ref = coalesce(p_in ->> 'ref', c.ref),
         default_branch = coalesce(p_in ->> 'default_branch', c.default_branch),
@@ -191,11 +191,11 @@ create function coord.base_names(p_in jsonb) returns text[] language sql immutab
 $$;
 
 -- Why a known head must be routed anew, or null.
-create function coord.why_again(p_c public.changesets, p_in jsonb, p_newer boolean, p_line text) returns text language sql immutable set search_path = '' as $$
+create function coord.why_again(p_c public.changesets, p_in jsonb, p_newer boolean) returns text language sql immutable set search_path = '' as $$
   select case
-    when p_newer and p_c.state = 'superseded' then 'it is the head of its branch again'
-    when p_c.state = 'superseded' then null
-    when p_c.state = 'cancelled' then case when p_newer then 'it is back' end
+    when not p_newer then null  -- a late word about an older head
+    when p_c.state = 'superseded' then 'it is the head of its branch again'
+    when p_c.state = 'cancelled' then 'it is back'
     when cardinality(p_c.bases) > 0 and not coord.base_names(p_in) <@ p_c.bases then 'it is to be merged into ' || coalesce(p_in ->> 'base_ref', p_in ->> 'default_branch', 'another base') || ' as well'
     when p_c.draft and p_in ->> 'draft' = 'false' then 'it is ready for review'
     when not p_c.is_fork and p_in ->> 'fork' = 'true' then 'it comes from a fork'

@@ -198,6 +198,9 @@ begin
   if exists (select from public.approval_queue a where a.project_id = v_c.project_id and a.changeset_id = v_c.id and a.status = 'denied') then
     perform coord.fail(409, 'conflict', 'a reviewer denied this commit', 'a denial stands for that commit', 'push another commit');
   end if;
+  if not exists (select from coord.line_heads h where h.project_id = v_c.project_id and h.repository = v_c.repository and h.head_sha = v_c.head_sha) then
+    perform coord.fail(409, 'conflict', 'the commit is no branch''s head any more', 'its branch moved on or was deleted', 'push it again, or verify the newer head', 'changeset_id');
+  end if;
   if p_tier is null or v_c.route_version = 0 then
     v_wake := coord.reopen_changeset(v_c, 'run again by ' || p_by || coalesce(': ' || nullif(p_reason, ''), ''));
   else
