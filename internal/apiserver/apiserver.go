@@ -36,7 +36,6 @@ import (
 	"github.com/agent-coordinator/agent-coordinator/internal/pooler"
 	"github.com/agent-coordinator/agent-coordinator/internal/supa"
 	"github.com/agent-coordinator/agent-coordinator/internal/version"
-	"github.com/agent-coordinator/agent-coordinator/internal/web"
 )
 
 // Config is what the server runs with. Log may be nil.
@@ -158,7 +157,6 @@ func assemble(cfg Config, pool *pgxpool.Pool, static *httpapi.Keys) *server {
 		Polls: runnerPolls{s.store, s.hub}, Live: liveFeed{s.store, s.live},
 		Metrics: s.metrics.Handler(), InFlight: s.metrics.InFlight, Log: cfg.Log,
 	})
-	s.door.Mount("/ui", web.New(web.Options{Catalogue: cat, Pipeline: pipe, Authenticate: s.door.Authenticate, Observe: s.hub.Observe, Log: cfg.Log}))
 	return s
 }
 
@@ -176,6 +174,7 @@ func watchPool(m *obs.Metrics, pool *pgxpool.Pool) {
 	m.Gauge("coord_db_connections", "Open connections of the pool.", func() float64 { return float64(pool.Stat().TotalConns()) })
 	m.Gauge("coord_db_connections_busy", "Connections in use.", func() float64 { return float64(pool.Stat().AcquiredConns()) })
 	m.Gauge("coord_db_connections_max", "Most connections the pool may open.", func() float64 { return float64(pool.Stat().MaxConns()) })
+	m.Counter("coord_db_uses_total", "Times a connection was taken out of the pool: about one a statement.", func() float64 { return float64(pool.Stat().AcquireCount()) })
 	m.Counter("coord_db_waits_total", "Times a call waited for a connection.", func() float64 { return float64(pool.Stat().EmptyAcquireCount()) })
 	m.Counter("coord_db_wait_seconds_total", "Time spent waiting for connections.", func() float64 { return pool.Stat().EmptyAcquireWaitTime().Seconds() })
 }
