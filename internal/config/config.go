@@ -227,6 +227,7 @@ type Gateway struct {
 	GitPlainHosts       string `env:"GATEWAY_GIT_PLAIN_HOSTS" example:"127.0.0.1:3000" doc:"hosts that may be fetched from over plain http"`
 	GitRoots            string `env:"GATEWAY_GIT_ROOTS" example:"/srv/git" doc:"folders whose repositories may be fetched by path"`
 	ToolPath            string `env:"GATEWAY_TOOL_PATH" example:"/usr/local/bin:/usr/bin" doc:"folders that tools of tier 0 are looked for in"`
+	NotifyURL           string `env:"NOTIFY_WEBHOOK_URL" example:"https://hooks.slack.com/services/T000/B000/XXXX" doc:"incoming webhook of Slack or the like that is told when people are needed; empty: nobody is"`
 	ToolConfig          string `env:"GATEWAY_TOOL_CONFIG" example:"/etc/agent-coordinator/tools" doc:"folder of the tools' configuration and tools.json; default: what is built in"`
 }
 

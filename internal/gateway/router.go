@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"time"
@@ -25,6 +26,7 @@ const (
 	routeTime      = 75 * time.Second // for everything that one routing asks outside
 	mostRoutings   = 8                // attempts before the changeset ends in error
 	unfetchedTries = 2                // attempts before an agent's word is taken for what git cannot give
+	auditOneIn     = 10               // of changes whose waived policies run all the same, as advisory
 	mostFiles      = 20_000           // stored of one change; beyond it the list counts as truncated
 )
 
@@ -100,6 +102,7 @@ func (g *Gateway) routing(ctx context.Context, c coord.RoutingChangeset) (coord.
 	change := route.Change{
 		Repository: c.Repository, Branch: c.Branch, Files: r.Files, Truncated: r.Truncated, TrustLevel: r.TrustLevel,
 		PriorFailures: c.PriorFailures, Fork: c.Fork, Draft: c.Draft, UnavailableExecutors: g.unavailable(), LockViolations: r.LockViolations,
+		AuditWaiver: rand.IntN(auditOneIn) == 0,
 	}
 	r.Decision = router.Route(change)
 	for _, step := range r.Decision.Plan {
@@ -109,7 +112,7 @@ func (g *Gateway) routing(ctx context.Context, c coord.RoutingChangeset) (coord.
 		}
 		step = g.checkPlace(ctx, c, step, policy)
 		human := step.Executor == "human" || step.Tier == route.TierHuman && step.Blocked == ""
-		if human || policy.RequiresApproval {
+		if human { // a policy that asks for an approval beside its run has a human step as well
 			r.Approvals = append(r.Approvals, wanted(step, policy, r.Decision.Reasons))
 		}
 		if !human {

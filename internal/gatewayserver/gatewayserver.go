@@ -22,6 +22,7 @@ import (
 	"github.com/agent-coordinator/agent-coordinator/internal/coord"
 	"github.com/agent-coordinator/agent-coordinator/internal/dispatch"
 	"github.com/agent-coordinator/agent-coordinator/internal/gateway"
+	"github.com/agent-coordinator/agent-coordinator/internal/gateway/chat"
 	"github.com/agent-coordinator/agent-coordinator/internal/httpapi"
 	"github.com/agent-coordinator/agent-coordinator/internal/loop"
 	"github.com/agent-coordinator/agent-coordinator/internal/migrate"
@@ -126,6 +127,12 @@ func assemble(cfg Config, pool *pgxpool.Pool, static *httpapi.Keys) (*server, er
 	}
 	gw.Store, gw.Report, gw.Log = s.store, s.metrics.Ran, cfg.Log
 	gw.Secrets, gw.Page = []string{cfg.WebhookSecret, cfg.WebhookSecretBefore}, cfg.PageURL
+	if cfg.NotifyURL != "" {
+		if gw.Notify, err = chat.New(cfg.NotifyURL, nil); err != nil {
+			s.close()
+			return nil, fmt.Errorf("NOTIFY_WEBHOOK_URL: %w", err)
+		}
+	}
 	s.gateway = gateway.New(gw)
 	s.closers = append(s.closers, s.hub.Observe(s.gateway.Hear))
 	s.watch()

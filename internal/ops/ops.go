@@ -47,5 +47,7 @@ func GatewayCatalogue(d Deps) *op.Catalogue {
 	policies(c, d.Store)
 	changesets(c, d.Store)
 	approvals(c, d.Store)
+	verification(c, d.Store, d.Hub)
+	trust(c, d.Store)
 	return c
 }

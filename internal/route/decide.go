@@ -38,6 +38,7 @@ const (
 	reasonViolation = "lock_violation"
 	reasonApproval  = "approval"
 	reasonWaived    = "waived"
+	reasonAudit     = "waiver_audit"
 	reasonDraft     = "draft"
 	reasonDefault   = "default_policy"
 )
@@ -51,6 +52,7 @@ type routing struct {
 	matched [TierHuman + 1][]*compiled
 	need    [TierHuman + 1]bool
 	raised  [TierHuman + 1]bool // needed for another reason than a matched policy
+	asks    []string            // policies of lower tiers that ask for an approval
 	bumps   int
 	out     Decision
 }
@@ -69,6 +71,7 @@ func (r *Router) Route(ch Change) Decision {
 	g.waive()
 	g.drafts()
 	g.plan()
+	g.audit()
 	return g.out
 }
 
@@ -192,12 +195,7 @@ func (g *routing) people() {
 	}
 	for tier := TierStatic; tier < TierHuman; tier++ {
 		for _, c := range g.matched[tier] {
-			if c.RequiresApproval {
-				g.need[TierHuman] = true
-				g.out.Reasons = append(g.out.Reasons, Reason{
-					Code: reasonApproval, Tier: TierHuman, Policy: c.Name, Text: fmt.Sprintf("policy %s asks for an approval", c.Name),
-				})
-			}
+			g.ask(c)
 		}
 	}
 }
@@ -218,6 +216,9 @@ func (g *routing) waive() {
 			g.out.Waived = append(g.out.Waived, c.step(g.ch))
 		}
 		g.because(reasonWaived, tier, "trust %d and %d lines, at most %d, of waivable policies only", g.ch.TrustLevel, g.lines, waiverLines)
+		if g.ch.AuditWaiver {
+			g.because(reasonAudit, tier, "it runs all the same, without a say in the verdict: waivers are audited at random")
+		}
 	}
 }
 
@@ -237,8 +238,8 @@ func (g *routing) drafts() {
 // plan lists what runs. A tier that was raised and has no required match runs its default policy.
 func (g *routing) plan() {
 	g.out.Tiers, g.out.Plan = []int{}, []Step{}
-	for tier, need := range g.need {
-		if !need {
+	for tier := TierStatic; tier <= TierHuman; tier++ { // filling a tier may bring people in
+		if !g.need[tier] {
 			continue
 		}
 		g.out.Tiers = append(g.out.Tiers, tier)
@@ -248,7 +249,10 @@ func (g *routing) plan() {
 			required = required || c.Required
 		}
 		if tier == TierHuman {
-			required = g.approvals() || required
+			for _, name := range g.asks {
+				g.out.Plan = append(g.out.Plan, Step{Tier: TierHuman, Policy: name, Executor: Human, Required: true})
+				required = true
+			}
 		}
 		if g.raised[tier] && !required {
 			g.fill(tier)
@@ -256,17 +260,15 @@ func (g *routing) plan() {
 	}
 }
 
-// approvals adds what matched policies of other tiers ask of people.
-func (g *routing) approvals() (any bool) {
-	for tier := TierStatic; tier < TierHuman; tier++ {
-		for _, c := range g.matched[tier] {
-			if c.RequiresApproval {
-				g.out.Plan = append(g.out.Plan, Step{Tier: TierHuman, Policy: c.Name, Executor: Human, Required: true})
-				any = true
-			}
-		}
+// audit runs what was waived as advisory, where the change was picked for that.
+func (g *routing) audit() {
+	if !g.ch.AuditWaiver || g.ch.Draft {
+		return
 	}
-	return any
+	for _, s := range g.out.Waived {
+		s.Required = false
+		g.out.Plan = append(g.out.Plan, s)
+	}
 }
 
 // fill puts a raised tier's default policy into the plan, else its first.
@@ -287,6 +289,9 @@ func (g *routing) fill(tier int) {
 		g.out.Plan[at].Required = true
 		return
 	}
+	if !g.ch.Draft {
+		g.ask(pick)
+	}
 	step := pick.step(g.ch)
 	step.Required = true
 	g.out.Plan = append(g.out.Plan, step)
@@ -295,6 +300,18 @@ func (g *routing) fill(tier int) {
 		code, text = reasonAlways, "tier 0 always runs"
 	}
 	g.out.Reasons = append(g.out.Reasons, Reason{Code: code, Tier: tier, Policy: pick.Name, Text: text})
+}
+
+// ask notes that a policy of a lower tier asks for an approval, if it does.
+func (g *routing) ask(c *compiled) {
+	if !c.RequiresApproval || c.Tier == TierHuman {
+		return
+	}
+	g.need[TierHuman] = true
+	g.asks = append(g.asks, c.Name)
+	g.out.Reasons = append(g.out.Reasons, Reason{
+		Code: reasonApproval, Tier: TierHuman, Policy: c.Name, Text: fmt.Sprintf("policy %s asks for an approval", c.Name),
+	})
 }
 
 // unusual says why a person must see what happened to a file; code is "" when nothing of the kind did.

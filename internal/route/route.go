@@ -35,6 +35,8 @@ type Change struct {
 	PriorFailures int
 	Fork          bool
 	Draft         bool // only tier 0 until it is ready for review
+	// AuditWaiver has what a waiver drops run all the same, as advisory: the caller picks some changes at random.
+	AuditWaiver bool
 	// UnavailableExecutors are left out of the choice; a policy with no other is blocked.
 	UnavailableExecutors []string
 	// LockViolations are changed paths that another session held locked.

@@ -230,6 +230,31 @@ func TestApprovalBesideARun(t *testing.T) {
 	}
 }
 
+// The default policy of a raised tier may ask people, too.
+func TestApprovalOfADefaultPolicy(t *testing.T) {
+	t.Parallel()
+	d := router(t, []route.Policy{{
+		Name: "unit", Tier: 1, Executors: []string{"github"}, Patterns: []string{"never"}, Required: true, RequiresApproval: true, Enabled: true,
+	}}).Route(route.Change{Files: files("a"), TrustLevel: 1})
+	if !slices.Equal(d.Tiers, []int{0, 1, 4}) || !slices.Contains(d.Plan, route.Step{Tier: 4, Policy: "unit", Executor: "human", Required: true}) {
+		t.Errorf("got %+v", d)
+	}
+}
+
+// A waiver that is audited: the same tiers, and the waived policy runs without a say.
+func TestAuditedWaiver(t *testing.T) {
+	t.Parallel()
+	ch := route.Change{Files: lines(20, "internal/lock/lock.go"), TrustLevel: 3, AuditWaiver: true}
+	d := router(t, defaults(t)).Route(ch)
+	if !slices.Equal(d.Tiers, []int{0}) || !slices.Contains(d.Plan, route.Step{Tier: 1, Policy: "unit-code", Executor: "github"}) || len(d.Waived) != 1 || !d.Waived[0].Required {
+		t.Errorf("got %+v", d)
+	}
+	ch.TrustLevel = 2
+	if d := router(t, defaults(t)).Route(ch); !slices.Equal(d.Tiers, []int{0, 1}) || len(d.Plan) != 2 {
+		t.Errorf("without a waiver: %+v", d)
+	}
+}
+
 func TestBadPoliciesAreRefused(t *testing.T) {
 	t.Parallel()
 	good := route.Policy{Name: "p", Tier: 1, Executors: []string{"github"}, Patterns: []string{"**/*.go"}, Enabled: true}
