@@ -36,6 +36,7 @@ import (
 	"github.com/agent-coordinator/agent-coordinator/internal/pooler"
 	"github.com/agent-coordinator/agent-coordinator/internal/supa"
 	"github.com/agent-coordinator/agent-coordinator/internal/version"
+	"github.com/agent-coordinator/agent-coordinator/internal/web"
 )
 
 // Config is what the server runs with. Log may be nil.
@@ -157,6 +158,7 @@ func assemble(cfg Config, pool *pgxpool.Pool, static *httpapi.Keys) *server {
 		Polls: runnerPolls{s.store, s.hub}, Live: liveFeed{s.store, s.live},
 		Metrics: s.metrics.Handler(), InFlight: s.metrics.InFlight, Log: cfg.Log,
 	})
+	s.door.Mount("/ui", web.New(web.Options{Catalogue: cat, Pipeline: pipe, Authenticate: s.door.Authenticate, Observe: s.hub.Observe, Log: cfg.Log}))
 	return s
 }
 

@@ -161,8 +161,8 @@ func (a *app) alreadyUp(u local.Up) error {
 }
 
 func (a *app) printUp(u local.Up) {
-	fmt.Fprintf(a.Out, "  API       %s   (/docs, /openapi.json, /health)\n  MCP       %s/mcp over HTTP; bin/mcp-server over stdio\n  database  %s\n  project   %s\n  key       %s\n  gateway   %s\n  runner    %s\n",
-		u.APIURL, u.APIURL, redact(u.DatabaseURL), u.Project, u.APIKey, describeGateway(u), describeRunner(u.Runner))
+	fmt.Fprintf(a.Out, "  page      %s   (logs in once, within ten minutes)\n  API       %s   (/docs, /openapi.json, /health)\n  MCP       %s/mcp over HTTP; bin/mcp-server over stdio\n  database  %s\n  project   %s\n  key       %s\n  gateway   %s\n  runner    %s\n",
+		pageLink(context.Background(), u), u.APIURL, u.APIURL, redact(u.DatabaseURL), u.Project, u.APIKey, describeGateway(u), describeRunner(u.Runner))
 }
 
 func (a *app) banner(home local.Home, s local.Started) {

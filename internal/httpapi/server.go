@@ -97,6 +97,27 @@ func New(cat *op.Catalogue, pipe *op.Pipeline, opts Options) *Server {
 	return s
 }
 
+// Authenticate returns whose key it is, as for a request that carries it. Codes: unauthenticated, unavailable.
+func (s *Server) Authenticate(ctx context.Context, key string) (ident.Principal, error) {
+	r := &http.Request{Header: http.Header{}}
+	if key != "" {
+		r.Header.Set("X-Api-Key", key)
+	}
+	return s.authenticate(r.WithContext(ctx))
+}
+
+// Mount serves h below prefix, such as /ui. h authenticates by itself. To be called before the first request.
+func (s *Server) Mount(prefix string, h http.Handler) {
+	s.paths = append(s.paths, prefix)
+	serve := func(c *gin.Context) {
+		ctx, end := s.context(c.Request.Context(), true)
+		defer end()
+		h.ServeHTTP(c.Writer, c.Request.WithContext(ctx))
+	}
+	s.engine.Any(prefix, serve)
+	s.engine.Any(prefix+"/*rest", serve)
+}
+
 // headerNotices with the value none keeps notices for a caller that would read them.
 const headerNotices = "X-Notices"
 
