@@ -1386,6 +1386,7 @@ coord.read_session(p_only bigint, p_session text) returns sessions
 coord.ready_topics(p_projects bigint[], p_queues smallint[], p_limit integer DEFAULT 64) returns text[] security definer
 coord.ready_work(p_project bigint, p_types text[], p_limit integer) returns jsonb security definer
 coord.record_skill_use(p_project bigint, p_session bigint, p_by text, p_skill uuid, p_success boolean) returns jsonb security definer
+coord.recorded_violations(p_project bigint, p_agent text, p_paths text[], p_hours integer) returns jsonb security definer
 coord.recover_runs(p_mode text, p_stale integer, p_limit integer) returns jsonb security definer
 coord.register_runner(p_project bigint, p_only bigint, p_by text, p_in jsonb, p_stale integer) returns jsonb security definer
 coord.register_session(p_project bigint, p_session bigint, p_by text, p_capabilities text[], p_task text, p_lapse_seconds integer, p_metadata jsonb, p_delegated_from text) returns jsonb security definer

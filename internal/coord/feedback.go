@@ -20,3 +20,12 @@ func (s *Store) SweepVerdicts(ctx context.Context, limit int) (settled int, err 
 	}](ctx, s, `select coord.sweep_verdicts($1)`, limit)
 	return out.Settled, err
 }
+
+// RecordedViolations are the paths that an agent changed in the last day while somebody else held them, as its hooks
+// reported.
+func (s *Store) RecordedViolations(ctx context.Context, project int64, agent string, paths []string) ([]client.LockViolation, error) {
+	if agent == "" || len(paths) == 0 {
+		return nil, nil
+	}
+	return reply[[]client.LockViolation](ctx, s, `select coord.recorded_violations($1, $2, $3, 24)`, project, agent, paths)
+}

@@ -27,6 +27,7 @@ const (
 	mostRoutings   = 8                // attempts before the changeset ends in error
 	unfetchedTries = 2                // attempts before an agent's word is taken for what git cannot give
 	auditOneIn     = 10               // of changes whose waived policies run all the same, as advisory
+	mostViolations = 100              // named of one change
 	mostFiles      = 20_000           // stored of one change; beyond it the list counts as truncated
 )
 
@@ -239,32 +240,61 @@ func withClaims(files []route.File, claims []string) []route.File {
 	return files
 }
 
-// lockViolations are changed paths that somebody else holds locked now.
+// lockViolations are changed paths that somebody else holds locked now, or held when the agent changed them, as its hooks
+// recorded.
 func (g *Gateway) lockViolations(ctx context.Context, c coord.RoutingChangeset, files []route.File) ([]route.LockViolation, error) {
-	var out []route.LockViolation
 	paths := make([]string, 0, len(files))
 	for _, f := range files {
-		if len(f.Path) <= 1024 {
-			paths = append(paths, f.Path)
+		for _, p := range []string{f.Path, f.PreviousPath} {
+			if p != "" && len(p) <= 1024 {
+				paths = append(paths, p)
+			}
 		}
 	}
-	who := ident.Caller{ProjectID: c.ProjectID, Project: c.Project, Repository: c.Repository, By: "gateway"}
+	var out []route.LockViolation
 	for batch := range slices.Chunk(paths, 200) {
-		held, err := g.store.CheckLocks(ctx, who, client.CheckLocks{FilePaths: batch, Branch: c.Branch})
+		held, err := g.heldLocks(ctx, c, batch)
 		if err != nil {
-			if fault.Is(err, client.CodeInvalid) || fault.Is(err, client.CodeNotFound) {
-				continue // a path that cannot be locked is not locked; a repository nobody locked in has no locks
-			}
 			return nil, err
 		}
-		for _, l := range held.Locks {
-			if l.LockedBy != c.AgentID && len(out) < 100 && l.Mode != "shared" {
+		for _, l := range held {
+			if l.LockedBy != c.AgentID && len(out) < mostViolations && l.Mode != "shared" {
 				out = append(out, route.LockViolation{Path: l.FilePath, Holder: l.LockedBy, Reason: l.Reason})
 			}
 		}
-		if len(out) >= 100 {
-			break
+	}
+	recorded, err := g.store.RecordedViolations(ctx, c.ProjectID, c.AgentID, paths)
+	if err != nil {
+		return nil, err
+	}
+	for _, v := range recorded {
+		if len(out) < mostViolations && !slices.ContainsFunc(out, func(o route.LockViolation) bool { return o.Path == v.Path && o.Holder == v.Holder }) {
+			out = append(out, v)
 		}
+	}
+	return out, nil
+}
+
+// heldLocks are the locks that meet any of the paths. A path that cannot be locked is not locked, and a repository nobody
+// locked in has no locks.
+func (g *Gateway) heldLocks(ctx context.Context, c coord.RoutingChangeset, paths []string) ([]client.Lock, error) {
+	who := ident.Caller{ProjectID: c.ProjectID, Project: c.Project, Repository: c.Repository, By: "gateway"}
+	held, err := g.store.CheckLocks(ctx, who, client.CheckLocks{FilePaths: paths, Branch: c.Branch})
+	switch {
+	case err == nil:
+		return held.Locks, nil
+	case fault.Is(err, client.CodeNotFound), fault.Is(err, client.CodeInvalid) && len(paths) == 1:
+		return nil, nil
+	case !fault.Is(err, client.CodeInvalid):
+		return nil, err
+	}
+	var out []client.Lock
+	for _, p := range paths { // one of them is none: the others are looked up all the same
+		one, err := g.heldLocks(ctx, c, []string{p})
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, one...)
 	}
 	return out, nil
 }

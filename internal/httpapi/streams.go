@@ -131,6 +131,7 @@ func (s *Server) servePoll(c *gin.Context, who ident.Caller) {
 var liveAbbreviations = map[string]string{
 	"init": "ini", "session_created": "scr", "session_updated": "sup", "session_deleted": "sdl", "event": "evt", "run_failed": "rfl",
 	"run_created": "rcr", "run_updated": "rup", "runner_registered": "rrg", "runner_updated": "rru", "runner_removed": "rrm", "gap": "gap",
+	"changeset_updated": "csu",
 }
 
 // lastEventID reads the log's number out of an id that serveSSE gave.

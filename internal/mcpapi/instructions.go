@@ -19,6 +19,7 @@ var instructionLines = []struct{ needs, text string }{
 	{"check_locks", "- check_locks: who holds what, without taking it.\n"},
 	{"get_work", "- get_work: take the next task.\n"},
 	{"complete_work", "- complete_work: report its result, good or bad.\n"},
+	{"submit_changes", "- submit_changes: verify a pushed commit; then verification_status.\n"},
 	{"submit_work", "- submit_work: put a task in the queue for any agent.\n"},
 	{"handoff", "- handoff: leave notes when you stop half-way.\n"},
 	{"send_message", "- send_message: tell another agent something.\n"},
