@@ -218,7 +218,7 @@ type MCP struct {
 
 // Gateway is the configuration of the verification gateway.
 type Gateway struct {
-	Addr                string `env:"GATEWAY_ADDR" envDefault:"127.0.0.1:8080" doc:"where the gateway listens; port 0 picks a free one"`
+	Addr                string `env:"GATEWAY_ADDR" envDefault:"127.0.0.1:8080" doc:"where the gateway listens; port 0 picks a free one; off: coordctl up starts none"`
 	WebhookSecret       string `env:"GITHUB_WEBHOOK_SECRET" doc:"secret of GitHub's webhook; empty refuses every delivery"`
 	WebhookSecretBefore string `env:"GITHUB_WEBHOOK_SECRET_PREVIOUS" doc:"the secret before, accepted as well while it is being changed"`
 	PageURL             string `env:"GATEWAY_PAGE_URL" example:"https://coord.example.com/changesets/" doc:"where people look at a changeset, its id is appended; shown with the status"`
@@ -250,6 +250,7 @@ type GatewayServer struct {
 	HTTP
 	Gateway
 	GitHub
+	Verification
 	Embedded
 	Logging
 }

@@ -18,6 +18,7 @@ var parts = []struct {
 	{"Sessions, runs and runners", Orchestration{}},
 	{"The gateway", Gateway{}},
 	{"GitHub, for the gateway", GitHub{}},
+	{"Where the gateway has changes verified", Verification{}},
 	{"Clients of the API: the MCP server, coordctl, hooks", Remote{}},
 	{"The agent runner", Runner{}},
 	{"The runner of coordctl up", LocalRunner{}},

@@ -88,6 +88,9 @@ func Run(ctx context.Context, cfg Config, ready func(addr string)) error {
 		return s.gateway.Run(ctx)
 	})
 	g.Go(func() error { return s.door.Serve(ctx, ln) })
+	for _, l := range s.loops {
+		g.Go(func() error { return l.Run(ctx) })
+	}
 	cfg.Log.InfoContext(ctx, "gateway listens", "addr", ln.Addr().String(), "version", version.String(), "owner", s.gateway.Owner())
 	if ready != nil {
 		ready(ln.Addr().String())
@@ -105,6 +108,7 @@ type server struct {
 	gateway     *gateway.Gateway
 	door        *httpapi.Server
 	closers     []func()
+	loops       []loop.Loop // that clean up after the places
 	schemaKnown atomic.Bool
 	figures     atomic.Pointer[coord.GatewayState]
 }

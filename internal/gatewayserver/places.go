@@ -42,13 +42,17 @@ func (s *server) places() (gateway.Config, error) {
 	if forge != nil {
 		out.Places = append(out.Places, s.workflows(forge))
 	}
-	return out, nil
+	more, err := s.elsewhere(src)
+	out.Places = append(out.Places, more...)
+	return out, err
 }
 
 // static is tier 0 on this machine. It finds out by itself whether its sandbox holds here, and runs nothing otherwise.
 func (s *server) static(src *source.Store) (gateway.Place, error) {
 	cfg := inline.Config{
 		Source: src, Dir: filepath.Join(s.cfg.Dir, "inline"), Path: filepath.SplitList(s.cfg.ToolPath), ConfigDir: s.cfg.ToolConfig, Log: s.cfg.Log,
+		UID: s.cfg.ToolUser, GID: s.cfg.ToolUser, Parallel: s.cfg.ToolRuns, Cgroup: s.cfg.ToolCgroup,
+		Limits: inline.Limits{Processes: s.cfg.ToolProcesses, Memory: s.cfg.ToolMemoryMB << 20},
 	}
 	if len(cfg.Path) == 0 {
 		cfg.Path = nil
@@ -58,7 +62,7 @@ func (s *server) static(src *source.Store) (gateway.Place, error) {
 		return gateway.Place{}, err
 	}
 	s.closers = append(s.closers, e.Close)
-	return gateway.Place{Executor: e, Concurrency: 2 * runtime.NumCPU(), CheckEvery: checkHere}, nil
+	return gateway.Place{Executor: e, Concurrency: 2 * runtime.NumCPU(), CheckEvery: checkHere, Grace: graceHere}, nil
 }
 
 // checkHere is how often runs on this machine are looked at; it costs nothing.
@@ -74,7 +78,11 @@ func (s *server) source(forge *github.Client) (*source.Store, error) {
 			hosts = append(hosts, u.Hostname())
 		}
 	}
-	cfg := source.Config{Dir: filepath.Join(s.cfg.Dir, "git"), Hosts: hosts, Insecure: config.List(c.GitPlainHosts), LocalRoots: config.List(c.GitRoots)}
+	v := s.cfg.Verification
+	cfg := source.Config{
+		Dir: filepath.Join(s.cfg.Dir, "git"), Hosts: hosts, Insecure: config.List(c.GitPlainHosts), LocalRoots: config.List(c.GitRoots),
+		MaxBytes: v.MirrorMaxMB << 20, MaxTree: v.TreeMaxMB << 20, Timeout: v.FetchTimeout.D(), Depth: v.FetchDepth,
+	}
 	if forge != nil {
 		cfg.Credentials = gitCredentials(forge)
 	}

@@ -98,16 +98,27 @@ func (e *Executor) fill(ctx context.Context, b *Box, using []*found, seed string
 	return err
 }
 
+// patience is how long a run waits for the cache when the gateway has just been installed; then it goes on without.
+const patience = 3 * time.Minute
+
 // await waits until the cache is there, or is known not to come.
 func (b *Box) await(ctx context.Context) {
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
 	select {
 	case <-b.warm:
+	case <-timer.C:
 	case <-ctx.Done():
 	}
 }
 
 // warmed gives the call a copy of the cache, if there is one.
 func (b *Box) warmed(c *call) {
+	select {
+	case <-b.warm:
+	default:
+		return
+	}
 	if b.seed == "" {
 		return
 	}
