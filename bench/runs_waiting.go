@@ -28,7 +28,7 @@ import (
 const (
 	parkedRunners = 1000
 	statsSettle   = 11 * time.Second // idle server processes report their counters every ten seconds
-	idleWindow    = 20 * time.Second // shorter than a poll
+	idleWindow    = 15 * time.Second // shorter than a poll
 )
 
 var waitersLine = regexp.MustCompile(`(?m)^coord_waiters (\d+)$`)
@@ -137,13 +137,19 @@ func (r *rig) wakes(ctx context.Context) ([]Result, error) {
 	return out, nil
 }
 
-// counted are the transactions that a database has seen.
-func (r *rig) counted(ctx context.Context, conn *pgx.Conn, name string) (n float64, err error) {
-	if _, err = conn.Exec(ctx, "select pg_stat_clear_snapshot()"); err != nil {
+var usesLine = regexp.MustCompile(`(?m)^coord_db_uses_total (\S+)$`)
+
+// uses is how often an API took a connection out of its pool.
+func uses(ctx context.Context, addr string) (float64, error) {
+	body, err := fetch(ctx, "http://"+addr+"/metrics")
+	if err != nil {
 		return 0, err
 	}
-	err = conn.QueryRow(ctx, "select xact_commit + xact_rollback from pg_stat_database where datname = $1", name).Scan(&n)
-	return n, err
+	m := usesLine.FindStringSubmatch(body)
+	if m == nil {
+		return 0, errors.New("the API does not count its statements")
+	}
+	return strconv.ParseFloat(m[1], 64)
 }
 
 // idleRunners counts what the service asks the database while nothing happens, without runners and with 1,000 parked.
@@ -152,19 +158,13 @@ func (r *rig) idleRunners(ctx context.Context) ([]Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	conn, err := pgx.Connect(ctx, r.pg.AdminDSN())
-	if err != nil {
-		return nil, err
-	}
-	defer conn.Close(context.WithoutCancel(ctx)) //nolint:errcheck // nothing is left to send
 	window := func() (float64, error) {
-		time.Sleep(statsSettle)
-		before, err := r.counted(ctx, conn, "idle")
+		before, err := uses(ctx, api.addr)
 		if err != nil {
 			return 0, err
 		}
 		time.Sleep(idleWindow)
-		after, err := r.counted(ctx, conn, "idle")
+		after, err := uses(ctx, api.addr)
 		return (after - before) / idleWindow.Seconds(), err
 	}
 	r.say("G10: an idle server, alone")

@@ -1307,6 +1307,7 @@ coord.lock_session(p_only bigint, p_session text) returns sessions
 coord.lock_space(p_project bigint, p_name text) returns TABLE(id bigint, name text) security definer
 coord.lock_take_over(p_project bigint, p_blockers coord.lock_blocker[], p_agent text, p_now timestamp with time zone) returns jsonb
 coord.lock_task(p_project bigint, p_task uuid) returns work_queue
+coord.lock_tasks(p_project bigint, p_ids bigint[]) returns void
 coord.lock_to_wake(p_project bigint, p_keys coord.lock_key[], p_now timestamp with time zone) returns jsonb
 coord.lock_trust(p_project bigint, p_agent text, p_repository text) returns agent_trust
 coord.lock_under(p_path text, p_dir text) returns boolean
@@ -1432,7 +1433,6 @@ coord.runner_lacks(p_r runners, p_demands jsonb, p_project bigint) returns text[
 coord.runner_task_classes(p_r runners) returns TABLE(project_id bigint, classes integer[])
 coord.runner_task_lanes(p_r runners) returns text[]
 coord.runner_topic(p_runner text) returns text
-coord.runner_topics(p_runners text[]) returns text[] security definer
 coord.runner_wire(p_r runners, p_now timestamp with time zone, p_stale integer) returns jsonb
 coord.save_trust(p_t agent_trust) returns void
 coord.seed_new_project() returns trigger security definer

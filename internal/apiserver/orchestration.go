@@ -17,14 +17,13 @@ import (
 )
 
 const (
-	runnerTopics  = "u:"          // prefix of the topics of single runners
+	runnerTopics  = "u:"          // prefix of the topics of single runners; the sweep wakes those that missed something
 	liveTopic     = "r:live"      // the live log has news
 	callbackTopic = "o:callbacks" // a parent may have to be told
-	runnerRecheck = 5 * time.Second
 )
 
 // runnerPolls is the long-poll of runners: look, or wait until woken. All waiting runners of this process are looked
-// after together by the hub's re-checks; none asks the database by itself while it waits.
+// after together, by the hub's re-check of lanes and the sweep; none asks the database by itself while it waits.
 type runnerPolls struct {
 	store *coord.Store
 	hub   *dispatch.Hub
@@ -137,7 +136,6 @@ func (s *server) orchestrate() {
 		PollTimeout: o.PollTimeout.D(), Heartbeat: o.HeartbeatInterval.D(), Stale: o.StaleThreshold.D(), Remove: o.RemoveThreshold.D(),
 		NoMatch: o.NoMatchTimeout.D(), ClaimLease: o.ClaimLease.D(), MaxDepth: o.MaxDepth, MaxChildren: o.MaxChildren,
 	})
-	s.hub.Recheck(runnerTopics, runnerRecheck, s.store.RunnersWithNews)
 	s.live = live.New(liveSource(s.store))
 	s.callbacks, s.blueprints, s.classes = make(chan struct{}, 1), make(chan struct{}, 1), make(chan struct{}, 1)
 	s.metrics.Gauge("coord_live_clients", "Open live views.", func() float64 { return float64(s.live.Clients()) })

@@ -115,18 +115,6 @@ func (s *Store) RunnerTopics(runner string) []string {
 	return out
 }
 
-// RunnersWithNews names those of the topics "u:<runner>" whose runner has to be told something. It is a dispatch
-// re-check.
-func (s *Store) RunnersWithNews(ctx context.Context, topics []string) ([]string, error) {
-	runners := make([]string, 0, len(topics))
-	for _, t := range topics {
-		if len(t) > 2 {
-			runners = append(runners, t[2:])
-		}
-	}
-	return one[[]string](ctx, s, `select coord.runner_topics($1)`, runners)
-}
-
 // ExecutorClasses counts the distinct demands of tasks that runners execute. When it rises, waiting runners should look
 // again.
 func (s *Store) ExecutorClasses(ctx context.Context) (int, error) {

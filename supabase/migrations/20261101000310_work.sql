@@ -175,16 +175,16 @@ create function coord.task_classes(p_project bigint, p_tasks jsonb, out classes 
 declare v_d jsonb[]; v_u jsonb[]; v_c int[] := '{}'; v_one record;
 begin
   made := 0;
-  select pg_catalog.array_agg(coord.canonical_demands(pg_catalog.jsonb_build_object('task_type', e.t -> 'task_type',
+  select pg_catalog.array_agg(pg_catalog.jsonb_build_object('task_type', e.t -> 'task_type',
         'hostname', r -> 'hostname', 'project_dir', r -> 'project_dir', 'executor_profile', r -> 'executor_profile',
         'agent_type', r -> 'agent_type', 'min_trust', r -> 'min_trust_level',
         'tags', case when r ? 'archetype' then coalesce(nullif(e.t -> 'tags', 'null'), '[]') || pg_catalog.to_jsonb('archetype:' || (r ->> 'archetype'))
-                     else e.t -> 'tags' end)) order by e.n)
+                     else e.t -> 'tags' end) order by e.n)
     into v_d from pg_catalog.jsonb_array_elements(p_tasks) with ordinality e (t, n)
     cross join lateral (select coalesce(nullif(e.t -> 'agent_requirements', 'null'), '{}') as r) q;
   select pg_catalog.array_agg(distinct d order by d) into v_u from unnest(v_d) d;
-  for i in 1 .. pg_catalog.cardinality(v_u) loop
-    v_one := coord.class_of(p_project, 1::smallint, v_u[i]);
+  for i in 1 .. pg_catalog.cardinality(v_u) loop  -- alike ones are brought into their one form once
+    v_one := coord.class_of(p_project, 1::smallint, coord.canonical_demands(v_u[i]));
     v_c := v_c || v_one.class_id;
     made := made + v_one.made::int;
   end loop;
@@ -304,14 +304,15 @@ begin
     end if;
     v_now := coord.now();
     v_until := v_now + make_interval(secs => p_lease);
-    if p_n > 1 then
-      perform 1 from public.work_queue w where w.project_id = p_project and w.id = any (v_ids) order by w.id for no key update;
-    end if;
+    -- Locked first, then found again by place: the plan is one look-up an item, whatever is known of the table.
+    perform coord.lock_tasks(p_project, v_ids);
     with held as (
       update public.work_queue w set status = 'claimed', claimed_by = v_s.agent_id, session_id = p_session, claimed_at = v_now,
         attempt = w.attempt + 1, fence = w.fence + 1, lease_seconds = p_lease, lease_until = v_until, lease_due = v_until,
         run_at = null, progress = null, ended_by = null, ended_as = null, updated_at = v_now
-      where w.project_id = p_project and w.id = any (v_ids) and w.status = 'pending' and (w.deadline is null or w.deadline > v_now)
+      where w.ctid = any (array(select x.ctid from unnest(v_ids) t (id)
+          cross join lateral (select y.ctid from public.work_queue y where y.project_id = p_project and y.id = t.id limit 1) x))
+        and w.status = 'pending' and (w.deadline is null or w.deadline > v_now)
       returning w.*),
     leases as (insert into coord.lease (project_id, queue, until, id, session_id) select p_project, 1, v_until, h.id, p_session from held h)
     select pg_catalog.jsonb_agg(pg_catalog.jsonb_strip_nulls(pg_catalog.jsonb_build_object('task_id', h.task_id, 'task_type', h.task_type,

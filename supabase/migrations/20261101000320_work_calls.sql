@@ -10,6 +10,13 @@ begin
   return v_w;
 end $$;
 
+-- Locks tasks in the order of their ids, each found by its key.
+create function coord.lock_tasks(p_project bigint, p_ids bigint[]) returns void language plpgsql set search_path = '' as $$
+begin
+  perform 1 from (select u.id from unnest(p_ids) u (id) order by u.id offset 0) s
+    cross join lateral (select 1 from public.work_queue w where w.project_id = p_project and w.id = s.id for no key update) l;
+end $$;
+
 -- Does the session hold this task? Its agent must be the claimant; another explicit session of the same agent holds
 -- it only with the lease token. Raises lease_lost (410) when a token is sent and is not the present one.
 create function coord.holds_task(p_w public.work_queue, p_s public.agent_sessions, p_token text) returns boolean language plpgsql set search_path = '' as $$
@@ -163,19 +170,25 @@ returns jsonb language plpgsql security definer set search_path = '' set plan_ca
 declare v_s public.agent_sessions := coord.work_session(p_project, p_session); v_now timestamptz; v_ids bigint[]; v_done uuid[]; v_wake text[] := '{}';
   v_item record; v_one jsonb; v_results jsonb[] := '{}'; v_n int := pg_catalog.jsonb_array_length(p_items); v_changed text[];
 begin
-  perform 1 from public.work_queue w where w.project_id = p_project
-    and w.task_id in (select (i ->> 'task_id')::uuid from pg_catalog.jsonb_array_elements(p_items) i) order by w.id for no key update;
+  -- Every access is by key from the items: joined freely, a plan made for few rows would look at the whole project.
+  perform coord.lock_tasks(p_project, array(select w.id from (select distinct (i ->> 'task_id')::uuid as task_id from pg_catalog.jsonb_array_elements(p_items) i) i
+    cross join lateral (select x.id from public.work_queue x where x.project_id = p_project and x.task_id = i.task_id limit 1) w));
   v_now := coord.now();
   with i as (select * from pg_catalog.jsonb_to_recordset(p_items) as x (task_id uuid, success boolean, result jsonb, error_message text, lease_token text)
     where x.success),
   done as (
     update public.work_queue w set status = 'completed', result = nullif(i.result, 'null'), error_message = i.error_message, completed_at = v_now, updated_at = v_now,
       lease_until = null, session_id = null, ended_by = v_s.agent_id, ended_as = 'completed'
-    from i where w.project_id = p_project and w.task_id = i.task_id and w.status in ('claimed', 'running') and w.claimed_by = v_s.agent_id
+    from (select i.*, x.ctid as place from i cross join lateral (
+        select y.ctid from public.work_queue y where y.project_id = p_project and y.task_id = i.task_id limit 1) x) i
+    where w.ctid = i.place and w.status in ('claimed', 'running') and w.claimed_by = v_s.agent_id
       and (w.session_id = p_session or v_s.implicit or i.lease_token is not null) and (i.lease_token is null or i.lease_token = w.fence::text)
     returning w.id, w.task_id, w.lease_due, w.deadline),
-  leases as (delete from coord.lease l using done d where l.project_id = p_project and l.queue = 1 and l.until = d.lease_due and l.id = d.id),
-  times as (delete from coord.timer t using done d where t.project_id = p_project and t.queue = 1 and t.kind = 2 and t.at = d.deadline and t.id = d.id)
+  leases as (delete from coord.lease l where l.ctid = any (array(select x.ctid from done d cross join lateral (
+      select y.ctid from coord.lease y where y.project_id = p_project and y.queue = 1 and y.until = d.lease_due and y.id = d.id limit 1) x))),
+  times as (delete from coord.timer t where t.ctid = any (array(select x.ctid from done d cross join lateral (
+      select y.ctid from coord.timer y where y.project_id = p_project and y.queue = 1 and y.kind = 2 and y.at = d.deadline and y.id = d.id limit 1) x
+    where d.deadline is not null)))
   select pg_catalog.array_agg(d.id), pg_catalog.array_agg(d.task_id) into v_ids, v_done from done d;
   v_changed := coalesce(v_done::text[], '{}');
   if v_ids is not null then v_wake := coord.unblock(p_project, v_ids, v_now); end if;

@@ -162,14 +162,16 @@ begin
 end $$;
 
 -- Says which executor works on the session, where. The session runs from then on; an end that was ordered meanwhile
--- stays ordered.
+-- stays ordered, and an executor whose run is over already (its runner was given up) revives nothing.
 create function coord.bind_session(p_only bigint, p_by text, p_session text, p_in jsonb) returns jsonb language plpgsql security definer set search_path = '' as $$
-declare v_s public.sessions := coord.lock_session(p_only, p_session); v_wake text[];
+declare v_s public.sessions := coord.lock_session(p_only, p_session); v_wake text[]; v_over boolean;
 begin
+  select bool_and(r.status in ('completed', 'failed', 'stopped')) into v_over from public.runs r where r.session_id = p_session;
+  v_over := coalesce(v_over, false);
   update public.sessions s set executor_session_id = p_in ->> 'executor_session_id', hostname = p_in ->> 'hostname',
       executor_profile = p_in ->> 'executor_profile', project_dir = coalesce(p_in ->> 'project_dir', s.project_dir)
     where s.project_id = v_s.project_id and s.id = v_s.id returning * into v_s;
-  v_wake := coord.set_session(v_s, case when v_s.status = 'stopping' then 'stopping' else 'running' end);
+  v_wake := coord.set_session(v_s, case when v_s.status = 'stopping' or v_over then v_s.status else 'running' end);
   perform coord.audit(v_s.project_id, null, p_by, 'bind_session', array[p_session]);
   return coord.get_session(p_only, p_session) || pg_catalog.jsonb_build_object('ok', true, 'wake', v_wake);
 end $$;

@@ -227,15 +227,6 @@ begin
   return v_run;
 end $$;
 
--- Which of these runners have a stop to hear of or are deregistered: the slow re-check of all waiting polls of a process.
-create function coord.runner_topics(p_runners text[]) returns text[] language plpgsql stable security definer set search_path = '' as $$
-declare v_now timestamptz := coord.now();
-begin
-  return coalesce((select pg_catalog.array_agg(coord.runner_topic(u)) from unnest(p_runners) u
-    where exists (select from public.runs r where r.runner_id = u and r.status = 'stopping' and (r.stop_sent_at is null or r.stop_sent_at < v_now - interval '10 seconds'))
-      or not exists (select from public.runners x where x.runner_id = u and not x.leaving)), '{}');
-end $$;
-
 --------------------------------------------------------------------------------------------- reports
 create function coord.wrong_report(p_r public.runs, p_runner text, p_kind text) returns void language plpgsql set search_path = '' as $$
 begin
@@ -293,5 +284,5 @@ end $$;
 
 revoke execute on all functions in schema coord from public;
 grant execute on function coord.register_runner(bigint, bigint, text, jsonb, int), coord.list_runners(bigint, int, int), coord.runner_heartbeat(bigint, text, int),
-  coord.deregister_runner(bigint, bigint, text, text, boolean), coord.poll_runner(bigint, text, int, int, int[], int, text), coord.runner_topics(text[]),
+  coord.deregister_runner(bigint, bigint, text, text, boolean), coord.poll_runner(bigint, text, int, int, int[], int, text),
   coord.report_run(bigint, text, text, text, text, text, int) to service_role;

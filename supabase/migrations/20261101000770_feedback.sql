@@ -210,19 +210,25 @@ begin
   if p_items @? '$[*].head_sha' then  -- so that no verdict on them comes meanwhile
     perform coord.lock_head(p_project, h.sha) from (select distinct i ->> 'head_sha' as sha from pg_catalog.jsonb_array_elements(p_items) i where i ? 'head_sha' order by 1) h;
   end if;
-  perform 1 from public.work_queue w where w.project_id = p_project
-    and w.task_id in (select (i ->> 'task_id')::uuid from pg_catalog.jsonb_array_elements(p_items) i) order by w.id for no key update;
+  -- Every access is by key from the items: joined freely, a plan made for few rows would look at the whole project.
+  perform coord.lock_tasks(p_project, array(select w.id from (select distinct (i ->> 'task_id')::uuid as task_id from pg_catalog.jsonb_array_elements(p_items) i) i
+    cross join lateral (select x.id from public.work_queue x where x.project_id = p_project and x.task_id = i.task_id limit 1) w));
   v_now := coord.now();
   with i as (select * from pg_catalog.jsonb_to_recordset(p_items) as x (task_id uuid, success boolean, result jsonb, error_message text, lease_token text, head_sha text)
     where x.success and x.head_sha is null),
   done as (
     update public.work_queue w set status = 'completed', result = nullif(i.result, 'null'), error_message = i.error_message, completed_at = v_now, updated_at = v_now,
       lease_until = null, session_id = null, ended_by = v_s.agent_id, ended_as = 'completed'
-    from i where w.project_id = p_project and w.task_id = i.task_id and w.status in ('claimed', 'running') and w.claimed_by = v_s.agent_id
+    from (select i.*, x.ctid as place from i cross join lateral (
+        select y.ctid from public.work_queue y where y.project_id = p_project and y.task_id = i.task_id limit 1) x) i
+    where w.ctid = i.place and w.status in ('claimed', 'running') and w.claimed_by = v_s.agent_id
       and (w.session_id = p_session or v_s.implicit or i.lease_token is not null) and (i.lease_token is null or i.lease_token = w.fence::text)
     returning w.id, w.task_id, w.lease_due, w.deadline),
-  leases as (delete from coord.lease l using done d where l.project_id = p_project and l.queue = 1 and l.until = d.lease_due and l.id = d.id),
-  times as (delete from coord.timer t using done d where t.project_id = p_project and t.queue = 1 and t.kind = 2 and t.at = d.deadline and t.id = d.id)
+  leases as (delete from coord.lease l where l.ctid = any (array(select x.ctid from done d cross join lateral (
+      select y.ctid from coord.lease y where y.project_id = p_project and y.queue = 1 and y.until = d.lease_due and y.id = d.id limit 1) x))),
+  times as (delete from coord.timer t where t.ctid = any (array(select x.ctid from done d cross join lateral (
+      select y.ctid from coord.timer y where y.project_id = p_project and y.queue = 1 and y.kind = 2 and y.at = d.deadline and y.id = d.id limit 1) x
+    where d.deadline is not null)))
   select pg_catalog.array_agg(d.id), pg_catalog.array_agg(d.task_id) into v_ids, v_done from done d;
   v_changed := coalesce(v_done::text[], '{}');
   if v_ids is not null then v_wake := coord.unblock(p_project, v_ids, v_now); end if;
