@@ -109,6 +109,9 @@ func (a *app) gatewayOptions() *local.GatewayOptions {
 		a.progress("the gateway does not run: " + err.Error())
 		return nil
 	}
+	if cfg.Addr == "off" {
+		return nil
+	}
 	return &local.GatewayOptions{Addr: cfg.Addr, Fixed: a.Getenv("GATEWAY_ADDR") != "", Serve: a.Gateway}
 }
 

@@ -25,7 +25,7 @@ create function public.assert_passed() returns trigger language plpgsql as $$
 declare v_bad text; v_required int; v_asked int;
 begin
   if new.state <> 'passed' or new.override is not null then return null; end if;
-  if new.draft then raise exception 'BROKEN: a draft passed'; end if;
+  if new.draft and (tg_op = 'INSERT' or old.state <> 'passed') then raise exception 'BROKEN: a draft passed'; end if;
   select pg_catalog.string_agg(r.policy_name || ' ' || r.attempt || ' ' || r.status || ' ' || coalesce(r.conclusion, ''), '; ') filter (where r.required and (r.conclusion is distinct from 'success' or r.head_sha <> new.head_sha)),
       count(*) filter (where r.required) into v_bad, v_required from (
     select distinct on (x.policy_name) x.* from public.verification_results x where x.changeset_id = new.id and x.route_version = new.route_version order by x.policy_name, x.attempt desc) r;

@@ -27,6 +27,9 @@ var bin string
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
 func run(m *testing.M) int {
+	if dir := os.Getenv(childVar); dir != "" {
+		return gatewayChild(dir)
+	}
 	dir, err := os.MkdirTemp("", "coord-e2e-bin-")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
