@@ -11,7 +11,7 @@ GO_TEST     ?= go test
 TEST_FLAGS  ?= -timeout 9m
 
 .DEFAULT_GOAL := help
-.PHONY: help build up down demo test test/race lint fmt golden golden/check bench prove e2e e2e-short clean
+.PHONY: help build verify-tools up down demo test test/race lint fmt golden golden/check bench prove e2e e2e-short clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9/-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -22,6 +22,12 @@ build: ## build every command into bin/, the executors into bin/executors/
 	go build $(BUILD_FLAGS) -ldflags '$(LDFLAGS)' -o bin/executors/test-executor/ao-test-exec ./executors/test-executor
 	go build $(BUILD_FLAGS) -ldflags '$(LDFLAGS)' -o bin/executors/claude-code/ao-claude-code-exec ./executors/claude-code
 	@rm -rf bin/profiles && cp -R executors/profiles bin/profiles
+
+verify-tools: ## the gateway's tools of tier 0 into bin/tools, pinned (npm's where there is npm); point GATEWAY_TOOL_PATH there
+	@mkdir -p bin/tools
+	GOBIN=$(CURDIR)/bin/tools go install honnef.co/go/tools/cmd/staticcheck@v0.7.0
+	GOBIN=$(CURDIR)/bin/tools go install github.com/zricethezav/gitleaks/v8@v8.30.1
+	@! command -v npm >/dev/null || npm install --prefix bin/tools --no-save --no-audit --no-fund --loglevel=error typescript@7.0.2 oxlint@1.94.0 @biomejs/biome@2.6.8
 
 up: build ## build, then start everything (embedded Postgres, API, a runner) and print how to connect; Ctrl-C stops
 	@exec bin/coordctl up
@@ -55,7 +61,7 @@ bench: ## measure against plain SQL and print both, side by side
 
 prove: ## the long proofs (races, crashes, thousands of tasks); docs/PROOFS.md holds their figures
 	$(GO_TEST) -tags prove -count=1 -v -timeout 60m -run 'Prove|StandardLibrary' ./internal/...
-	E2E_TRIALS=30 $(GO_TEST) -tags e2e -count=1 -v -timeout 60m -run 'Deadlock|Stopped|Killed' ./test/e2e/
+	E2E_TRIALS=30 E2E_DELIVERIES=10000 $(GO_TEST) -tags e2e -count=1 -v -timeout 60m -run 'Deadlock|Stopped|Killed' ./test/e2e/
 	E2E_TRIALS=100 $(GO_TEST) -tags e2e -count=1 -v -timeout 60m -run 'Chaos' ./test/e2e/
 
 e2e: build ## end to end with the real binaries and the real hosts (npm installs those into .e2e/)

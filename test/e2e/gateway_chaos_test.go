@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -47,7 +48,7 @@ func TestKilledGatewayLosesNothing(t *testing.T) {
 		n, kills, restarts = v, 20, 5
 	}
 	in := up(t, "GATEWAY_ADDR=off", "COORD_RUNNER=none")
-	s := &storm{install: in, t: t, addr: freeAddr(t), dir: t.TempDir(), acked: map[string]bool{}}
+	s := &storm{install: in, t: t, addr: spareAddr(t), dir: t.TempDir(), acked: map[string]bool{}}
 	s.spawn()
 	t.Cleanup(func() { s.child.kill() })
 	began := time.Now()
@@ -81,6 +82,17 @@ type storm struct {
 
 	mu    sync.Mutex
 	acked map[string]bool
+}
+
+// spareAddr is an address that nobody listens on, so that the gateway can come back to it.
+func spareAddr(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
 }
 
 // victim is a process that is killed.
