@@ -186,3 +186,20 @@ func TestCurlLinesAsPrinted(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatCouldNotWorkIsRefused, and nothing of it is stored.
+func TestWhatCouldNotWorkIsRefused(t *testing.T) {
+	t.Parallel()
+	s, url := newSeed(t), open(t, pgtest.DSN(t), nil)
+	for _, more := range []string{`"session_id": "../../etc"`, `"session_id": "a/b"`, `"session_id": ".."`, `"session_id": "a\nb"`, `"deadline": "1999-01-01T00:00:00Z"`} {
+		s.is(400, "POST", url+"/runs", `{"type": "start_session", "prompt": "x", `+more+`}`)
+	}
+	s.is(400, "POST", url+"/sessions", `{"session_id": "a/b"}`)
+	s.is(400, "POST", url+"/events", `{"event_type": "session_start", "session_id": "a/b", "timestamp": "t"}`)
+	if runs, _ := s.is(200, "GET", url+"/runs", "")["runs"].([]any); len(runs) != 0 {
+		t.Errorf("%v", runs)
+	}
+	if sessions, _ := s.is(200, "GET", url+"/sessions", "")["sessions"].([]any); len(sessions) != 0 {
+		t.Errorf("%v", sessions)
+	}
+}

@@ -62,6 +62,10 @@ end $$;
 create function coord.add_session(p_project bigint, p_by text, p_session text, p_status text, p_in jsonb) returns public.sessions language plpgsql set search_path = '' as $$
 declare v_s public.sessions;
 begin
+  if p_session ~ '[/\\[:cntrl:]]' or p_session in ('.', '..') then
+    perform coord.fail(400, 'invalid', 'Invalid session id: ' || pg_catalog.left(pg_catalog.to_json(p_session)::text, 80), 'it stands in addresses and file names',
+      'use letters, digits, - and _, or leave session_id out', 'session_id');
+  end if;
   insert into public.sessions (project_id, session_id, status, project_dir, agent_name, parent_session_id, execution_mode, created_by)
     values (p_project, p_session, p_status, p_in ->> 'project_dir', p_in ->> 'agent_name', p_in ->> 'parent_session_id',
       coalesce(p_in ->> 'execution_mode', 'sync'), p_by)

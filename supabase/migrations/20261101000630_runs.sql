@@ -100,6 +100,9 @@ begin
     perform coord.check_parent(p_only, v_parent, v_id);
     if v_start then perform coord.check_tree(v_parent, p_limits); end if;
   end if;
+  if (p_in ->> 'deadline')::timestamptz <= coord.now() then
+    perform coord.fail(400, 'invalid', 'The deadline has passed', 'the run could only fail', 'give a later deadline, or none', 'deadline');
+  end if;
   v_demands := coord.agent_demands(v_agent, v_start);
   v_demands := coord.merge_demands(case when v_s.hostname is not null or v_s.executor_profile is not null
       then pg_catalog.jsonb_build_object('hostname', v_s.hostname, 'executor_profile', v_s.executor_profile) else '{}' end,
