@@ -228,9 +228,9 @@ func TestContextEndsTheCall(t *testing.T) {
 	}
 }
 
-// The SDK against the real door and database.
-func TestAgainstTheService(t *testing.T) {
-	t.Parallel()
+// service is the real door on a database of its own.
+func service(t *testing.T) *httpapi.Server {
+	t.Helper()
 	store, hub := coord.New(pgtest.New(t, pgtest.MaxConns(4))), dispatch.New(nil)
 	store.WakeTo(hub)
 	cat := ops.Catalogue(ops.Deps{Store: store, Hub: hub})
@@ -240,6 +240,13 @@ func TestAgainstTheService(t *testing.T) {
 	}
 	door := httpapi.New(cat, &op.Pipeline{Resolver: store, Once: store}, httpapi.Options{Auth: store, Static: static, Ping: store.Ping})
 	t.Cleanup(door.Stop)
+	return door
+}
+
+// The SDK against the real door and database.
+func TestAgainstTheService(t *testing.T) {
+	t.Parallel()
+	door := service(t)
 	ana := connect(t, door, client.WithAgent("ana", "codex"), client.WithSession("s"), client.WithProject("demo"))
 	bob := connect(t, door, client.WithAgent("bob", "codex"), client.WithProject("demo"))
 	ctx := t.Context()
