@@ -157,7 +157,7 @@ type PolicyVersion struct {
 // SimulatePolicies asks what a change would need, without making one. The very code that routes answers.
 type SimulatePolicies struct {
 	Files                []ChangedFile   `json:"files" maxItems:"5000"`
-	TrustLevel           *int            `json:"trust_level,omitempty" minimum:"0" maximum:"4" default:"2" doc:"of the author"`
+	TrustLevel           *int            `json:"trust_level,omitempty" minimum:"0" maximum:"4" doc:"of the author; absent: 2"`
 	PriorFailures        int             `json:"prior_failures,omitempty" minimum:"0" maximum:"1000000" doc:"the author's consecutive failures on the branch"`
 	Fork                 bool            `json:"fork,omitempty" doc:"it comes from a fork"`
 	Truncated            bool            `json:"truncated,omitempty" doc:"the list of files is not whole"`
