@@ -339,3 +339,32 @@ func TestLiveViews(t *testing.T) {
 		}
 	}
 }
+
+// A changeset's way to its verdict is seen live, at every server.
+func TestLiveChangesets(t *testing.T) {
+	t.Parallel()
+	dsn := pgtest.DSN(t)
+	s, a, b := newSeed(t), open(t, dsn, nil), open(t, dsn, nil)
+	sse := s.sse(b+"/sse/sessions", "")
+	if _, event, _ := sse.next(t); event != "init" {
+		t.Fatal(event)
+	}
+	head := strings.Repeat("a", 40)
+	made := s.is(200, "POST", a+"/changesets", `{"agent_id": "ana", "repository": "git.example/acme/shop", "branch": "fix", "head_sha": "`+head+`"}`)
+	for _, want := range []string{"received", "cancelled"} {
+		id, event, data := sse.next(t)
+		c, _ := data["changeset"].(map[string]any)
+		if event != "changeset_updated" || !strings.Contains(id, "-csu-") || c["state"] != want || c["head_sha"] != head || c["changeset_id"] != made["changeset_id"] {
+			t.Fatalf("%s %s %v, want %s", id, event, data, want)
+		}
+		if want == "received" {
+			s.is(200, "POST", a+"/changesets/"+asText(made["changeset_id"])+"/cancel", `{}`)
+		}
+	}
+	if got := s.is(200, "GET", b+"/verification?head_sha="+head, ""); got["state"] != "cancelled" || got["decided"] != true {
+		t.Errorf("%v", got)
+	}
+	if got := s.is(200, "POST", b+"/policies/simulate", `{"files": [{"path": "main.py", "status": "added", "additions": 3, "deletions": 0}], "trust_level": 2}`); len(got["tiers"].([]any)) != 2 {
+		t.Errorf("%v", got)
+	}
+}

@@ -2,7 +2,10 @@ package ops_test
 
 import (
 	"context"
+	"os"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/agent-coordinator/agent-coordinator/client"
@@ -172,5 +175,43 @@ func TestBadPoliciesChangeNothing(t *testing.T) {
 	}
 	if n := scan[int](w, `select count(*) from public.verification_policies where name in ('x', 'no/slash')`); n != 0 {
 		t.Errorf("%d bad policies were stored", n)
+	}
+}
+
+// The table in docs/VERIFICATION.md is what a new project has.
+func TestDocumentedPoliciesAreTheDefaults(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	doc, err := os.ReadFile("../../docs/VERIFICATION.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ticks := func(list []string) string {
+		if len(list) == 0 {
+			return ""
+		}
+		return "`" + strings.Join(list, "`, `") + "`"
+	}
+	cell := func(s string) string {
+		if s == "" {
+			return " |"
+		}
+		return " " + s + " |"
+	}
+	for _, p := range must[client.Policies](w, anyone, "", "", "list_policies", nil).Policies {
+		waivable, seconds := "no", strconv.Itoa(p.TimeoutSeconds)
+		if p.Waivable {
+			waivable = "yes"
+		}
+		if p.Tier == route.TierHuman {
+			seconds = ""
+		}
+		row := "|"
+		for _, s := range []string{p.Name, strconv.Itoa(p.Tier), strings.Join(p.Executors, ", "), ticks(p.Patterns), ticks(p.ExcludePatterns), waivable, seconds} {
+			row += cell(s)
+		}
+		if !strings.Contains(string(doc), row+"\n") {
+			t.Errorf("the table lacks %s", row)
+		}
 	}
 }
