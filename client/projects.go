@@ -5,6 +5,7 @@ type Project struct {
 	Project      string       `json:"project" doc:"its name"`
 	CreatedAt    string       `json:"created_at"`
 	AnonRead     bool         `json:"anon_read" doc:"readable without a login through the Data API"`
+	LastActivity string       `json:"last_activity,omitempty" doc:"when an agent called last, RFC 3339 UTC"`
 	Repositories []Repository `json:"repositories"`
 }
 

@@ -14,6 +14,7 @@ import (
 // item is one thing that waits for a person, or broke, or soon will.
 type item struct {
 	ID, Icon, Kind, Title, Sub, At string
+	Class                          string // is-needs, is-error or none
 	What, Why, Next                string
 	Link                           string // to the thing itself
 	Acts                           []button
@@ -291,6 +292,7 @@ func needs(q *request) (any, error) {
 		}
 		for i := range part.Items {
 			x := &part.Items[i]
+			x.Class = part.Class
 			if q.URL.Query().Get("item") == x.ID || v.Selected == nil && q.URL.Query().Get("item") == "" {
 				v.Selected = x
 			}

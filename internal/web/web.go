@@ -131,6 +131,7 @@ type request struct {
 	now     time.Time
 
 	gathered *gathered // what the counts were made of
+	seen     []client.Project
 }
 
 const (
@@ -165,8 +166,34 @@ func (p *Page) as(do func(http.ResponseWriter, *request)) http.HandlerFunc {
 		} else if c, err := r.Cookie(projectCookie); err == nil {
 			q.project = c.Value
 		}
+		if q.project == "" && who.ProjectID == 0 {
+			q.project = q.busiest()
+		}
 		do(w, q)
 	}
+}
+
+// projects are those the person may see.
+func (q *request) projects() []client.Project {
+	if q.seen == nil {
+		list, err := ask[client.Projects](q, "list_projects", nil)
+		if err != nil {
+			return nil // the view itself will say what is wrong
+		}
+		q.seen = list.Projects
+	}
+	return q.seen
+}
+
+// busiest is the project that something was done in last: what somebody who chose none most likely wants to see.
+func (q *request) busiest() string {
+	best := client.Project{}
+	for _, p := range q.projects() {
+		if best.Project == "" || p.LastActivity > best.LastActivity {
+			best = p
+		}
+	}
+	return best.Project
 }
 
 // part reports whether only the view is asked for, to be morphed into the page.
@@ -237,6 +264,9 @@ func (p *Page) show(w http.ResponseWriter, q *request, v view) {
 			f.Project = at.Project
 		}
 	}
+	for _, p := range q.projects() {
+		f.Projects = append(f.Projects, p.Project)
+	}
 	name := "page"
 	if part(q.Request) {
 		name = "part"
@@ -282,6 +312,7 @@ type titled interface {
 type frame struct {
 	View, Title, Sentence, Path, Project, Asset, Theme string
 	Views                                              []view
+	Projects                                           []string
 	Who                                                ident.Principal
 	Pulse                                              pulse
 	PulseErr                                           error

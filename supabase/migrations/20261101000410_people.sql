@@ -89,6 +89,7 @@ $$;
 -------------------------------------------------------------------------------------------- projects
 create function coord.project_json(p_id bigint) returns jsonb language sql stable security definer set search_path = '' as $$
   select pg_catalog.jsonb_build_object('project', p.name, 'created_at', coord.ts(p.created_at), 'anon_read', p.anon_read,
+    'last_activity', coord.ts((select pg_catalog.max(s.last_seen_at) from public.agent_sessions s where s.project_id = p.id)),
     'repositories', coalesce((select pg_catalog.jsonb_agg(pg_catalog.jsonb_strip_nulls(pg_catalog.jsonb_build_object(
       'repository', r.name, 'remote', r.remote, 'root_commit', r.root_commit)) order by r.id)
       from public.repositories r where r.project_id = p.id), '[]'))
