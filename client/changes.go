@@ -9,6 +9,7 @@ type ReportChanges struct {
 	Stage   string         `json:"stage,omitempty" enum:"edit,commit,push" default:"edit" doc:"when it was noticed"`
 	Unknown bool           `json:"unknown,omitempty" doc:"the change came between calls: another process may have made it"`
 	Bypass  string         `json:"bypass,omitempty" maxLength:"500" doc:"why somebody goes ahead past the locks of others; kept with the record"`
+	Branch  string         `json:"branch,omitempty" maxLength:"255" doc:"branch that is checked out; memories bound to files of other branches stay as they are"`
 }
 
 // ReportedFile is one changed file.

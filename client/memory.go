@@ -12,6 +12,7 @@ type Remember struct {
 	LineFrom  int            `json:"line_from,omitempty" minimum:"1" mcp:"full" doc:"first line it is about"`
 	LineTo    int            `json:"line_to,omitempty" minimum:"1" mcp:"full" doc:"last line"`
 	Digest    string         `json:"digest,omitempty" maxLength:"200" mcp:"full" doc:"digest of the file's content as seen; the memory is stale once another one is reported"`
+	Branch    string         `json:"branch,omitempty" maxLength:"255" mcp:"full" doc:"branch the file was seen on; left out: a digest that is the newest of any branch stands"`
 }
 
 // Remembered confirms it.
@@ -203,7 +204,8 @@ type Skills struct {
 
 // ReportDigests tells what files are like now. Observations of another content become stale, those of the same fresh.
 type ReportDigests struct {
-	Files []FileDigest `json:"files" minItems:"1" maxItems:"5000"`
+	Files  []FileDigest `json:"files" minItems:"1" maxItems:"5000"`
+	Branch string       `json:"branch,omitempty" maxLength:"255" doc:"branch that was looked at; memories of other branches stay as they are"`
 }
 
 // FileDigest is a file's content as a digest: any digest, as long as everybody uses the same (Git's blob id is a good one).

@@ -60,6 +60,7 @@ coord.file_digests
   project_id bigint not null
   repository text not null default ''::text
   path text not null
+  branch text not null default ''::text
   digest text not null
   at timestamp with time zone not null
   agent_id text
@@ -501,6 +502,7 @@ public.memory_episodic
   line_from integer
   line_to integer
   digest text
+  branch text not null default ''::text
   stale_at timestamp with time zone
   task_id uuid
   source text
@@ -830,7 +832,7 @@ coord.demand_class: demand_class_project_id_queue_digest_key UNIQUE (project_id,
 coord.demand_epoch: demand_epoch_pkey PRIMARY KEY (project_id, queue)
 coord.digest_marks: digest_marks_pkey PRIMARY KEY (project_id, reader)
 coord.digest_marks: digest_marks_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE
-coord.file_digests: file_digests_pkey PRIMARY KEY (project_id, repository, path)
+coord.file_digests: file_digests_pkey PRIMARY KEY (project_id, repository, path, branch)
 coord.gateway_outbox: gateway_outbox_kind_check CHECK ((kind = ANY (ARRAY['status'::text, 'notify'::text])))
 coord.gateway_outbox: gateway_outbox_outcome_check CHECK ((outcome = ANY (ARRAY['sent'::text, 'skipped'::text, 'replaced'::text, 'dead'::text])))
 coord.gateway_outbox: gateway_outbox_pkey PRIMARY KEY (project_id, id)
@@ -977,7 +979,7 @@ CREATE UNIQUE INDEX demand_class_pkey ON coord.demand_class USING btree (project
 CREATE UNIQUE INDEX demand_class_project_id_queue_digest_key ON coord.demand_class USING btree (project_id, queue, digest)
 CREATE UNIQUE INDEX demand_epoch_pkey ON coord.demand_epoch USING btree (project_id, queue)
 CREATE UNIQUE INDEX digest_marks_pkey ON coord.digest_marks USING btree (project_id, reader)
-CREATE UNIQUE INDEX file_digests_pkey ON coord.file_digests USING btree (project_id, repository, path)
+CREATE UNIQUE INDEX file_digests_pkey ON coord.file_digests USING btree (project_id, repository, path, branch)
 CREATE INDEX gateway_outbox_due ON coord.gateway_outbox USING btree (next_attempt_at, id) WHERE (done_at IS NULL)
 CREATE UNIQUE INDEX gateway_outbox_pkey ON coord.gateway_outbox USING btree (project_id, id)
 CREATE UNIQUE INDEX gateway_outbox_project_id_kind_dedupe_key_key ON coord.gateway_outbox USING btree (project_id, kind, dedupe_key)
@@ -1206,6 +1208,7 @@ coord.deliver_callbacks(p_no_match integer, p_limit integer) returns jsonb secur
 coord.demands_match(p_demands jsonb, p_claimer jsonb) returns boolean
 coord.depth_of(p_session text, p_max integer) returns integer
 coord.deregister_runner(p_project bigint, p_only bigint, p_by text, p_runner text, p_self boolean) returns jsonb security definer
+coord.digest_stands(p_project bigint, p_repository text, p_path text, p_branch text, p_digest text) returns boolean
 coord.doc_texts(p_doc jsonb, p_key text) returns text[]
 coord.drop_memory_index(p_project bigint, p_ids bigint[]) returns void
 coord.due_projects(p_queue smallint, p_now timestamp with time zone) returns SETOF bigint
@@ -1401,7 +1404,7 @@ coord.remove_runner(p_r runners) returns text[]
 coord.renew_session_locks(p_project bigint, p_session bigint, p_minutes integer DEFAULT NULL::integer) returns jsonb security definer
 coord.renew_work(p_project bigint, p_session bigint) returns integer security definer
 coord.reopen_changeset(p_c changesets, p_why text) returns text[]
-coord.report_digests(p_project bigint, p_agent text, p_session bigint, p_by text, p_repository text, p_files jsonb) returns jsonb security definer
+coord.report_digests(p_project bigint, p_agent text, p_session bigint, p_by text, p_repository text, p_branch text, p_files jsonb) returns jsonb security definer
 coord.report_run(p_only bigint, p_by text, p_runner text, p_run text, p_kind text, p_text text, p_stale integer) returns jsonb security definer
 coord.report_violations(p_project bigint, p_session bigint, p_by text, p_repository text, p_rows jsonb, p_tool text, p_command text, p_stage text, p_unknown boolean, p_bypass text) returns jsonb security definer
 coord.requeue_run(p_r runs, p_delay integer, p_error text) returns text[]

@@ -84,14 +84,19 @@ func parse(args []string, errs io.Writer) (*options, error) {
 	return o, set(&o.params, override)
 }
 
-// set changes fields of p as "Name=value,…" says.
+// set changes fields of p as "Name=value,Told.K1=value,…" says.
 func set(p *recall.Params, override string) error {
 	for pair := range strings.SplitSeq(override, ",") {
 		if pair == "" {
 			continue
 		}
 		name, text, _ := strings.Cut(pair, "=")
-		f := reflect.ValueOf(p).Elem().FieldByName(name)
+		f := reflect.ValueOf(p).Elem()
+		for part := range strings.SplitSeq(name, ".") {
+			if f.Kind() == reflect.Struct {
+				f = f.FieldByName(part)
+			}
+		}
 		x, err := strconv.ParseFloat(text, 64)
 		switch {
 		case err != nil || !f.IsValid():
@@ -204,6 +209,8 @@ func namesOf(list []named) (out []string) {
 func systems(o *options) []named {
 	noContext := o.params
 	noContext.Window, noContext.Prev, noContext.Next, noContext.Prev2, noContext.Next2 = 0, 0, 0, 0, 0
+	plain := o.params
+	plain.TypeBoost = 0
 	silent := o.params
 	silent.AbsentBelow = 0
 	return []named{
@@ -214,6 +221,7 @@ func systems(o *options) []named {
 		{theirs, tunedBM25.over},
 		{ours, newEngine(o.params, false)},
 		{"ours, never empty", newEngine(silent, false)},
+		{"ours, no question forms", newEngine(plain, false)},
 		{alone, newEngine(noContext, false)},
 		{shuffled, newEngine(o.params, true)},
 		{"(ceiling of words)", newCeiling},

@@ -34,6 +34,7 @@ type experience struct {
 	LineFrom   *int            `json:"line_from,omitempty"`
 	LineTo     *int            `json:"line_to,omitempty"`
 	Digest     *string         `json:"digest,omitempty"`
+	Branch     string          `json:"branch,omitempty"`
 	TaskID     *string         `json:"task_id,omitempty"`
 	Source     *string         `json:"source,omitempty"`
 	CreatedAt  string          `json:"created_at,omitempty"`
@@ -76,7 +77,7 @@ func (s *Store) remember(ctx context.Context, c ident.Caller, in client.Remember
 		return client.Remembered{}, fault.Invalid("line_to", "the last line is before the first", "")
 	}
 	if x.Path != nil {
-		x.Repository = c.Repository
+		x.Repository, x.Branch = c.Repository, in.Branch
 	}
 	if in.Details != nil {
 		var err error

@@ -51,8 +51,8 @@ func (s *Store) ReportDigests(ctx context.Context, c ident.Caller, in client.Rep
 	if err != nil {
 		return client.ReportedDigests{}, fmt.Errorf("encode digests: %w", err)
 	}
-	return act[client.ReportedDigests](ctx, s, `select coord.report_digests($1, nullif($2, ''), nullif($3, 0), $4, $5, $6)`,
-		c.ProjectID, c.Agent, c.SessionID, c.By, c.Repository, files)
+	return act[client.ReportedDigests](ctx, s, `select coord.report_digests($1, nullif($2, ''), nullif($3, 0), $4, $5, $6, $7)`,
+		c.ProjectID, c.Agent, c.SessionID, c.By, c.Repository, in.Branch, files)
 }
 
 // GetMemory returns one memory. Error: not_found.

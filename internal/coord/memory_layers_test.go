@@ -131,6 +131,31 @@ func TestObservationsKnowWhenTheirFileChanged(t *testing.T) {
 	}
 }
 
+func TestAnotherBranchMakesNothingStale(t *testing.T) {
+	t.Parallel()
+	m := newMind(t)
+	ana := m.as("web", "ana")
+	m.remember(ana, client.Remember{Summary: "the handler retries twice", Path: "api/handler.go", Digest: "d1", Branch: "main"})
+	m.remember(ana, client.Remember{Summary: "the handler keeps no state", Path: "api/handler.go", Digest: "d1"}) // somebody whose branch is unknown
+	steps := []struct {
+		branch, digest string
+		stale, fresh   int
+	}{
+		{"main", "d1", 0, 0},
+		{"feature", "d2", 0, 0}, // a look at another branch
+		{"main", "d1", 0, 0},    // and back: nothing flips
+		{"main", "d2", 2, 0},    // merged
+		{"feature", "d1", 0, 1}, // taken back there: only what names no branch stands again
+		{"main", "d1", 0, 1},
+	}
+	for i, s := range steps {
+		out, err := m.store.ReportDigests(context.Background(), ana, client.ReportDigests{Branch: s.branch, Files: []client.FileDigest{{Path: "api/handler.go", Digest: s.digest}}})
+		if err != nil || out.MarkedStale != s.stale || out.MarkedFresh != s.fresh {
+			t.Errorf("step %d, %s at %s: %+v %v", i, s.branch, s.digest, out, err)
+		}
+	}
+}
+
 func TestWorkingMemoryUnderConcurrentUpdates(t *testing.T) {
 	t.Parallel()
 	m := newMind(t)

@@ -19,7 +19,7 @@ const maxViolations = 100
 // that come along mark memories stale. Codes: invalid.
 func (s *Store) ReportChanges(ctx context.Context, c ident.Caller, in client.ReportChanges) (client.ReportedChanges, error) {
 	out := client.ReportedChanges{Success: true, Files: len(in.Files), Violations: []client.LockConflict{}}
-	var digests client.ReportDigests
+	digests := client.ReportDigests{Branch: in.Branch}
 	for _, f := range in.Files {
 		if f.Digest != "" || f.Deleted {
 			digests.Files = append(digests.Files, client.FileDigest{Path: f.FilePath, Digest: f.Digest})

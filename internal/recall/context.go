@@ -3,7 +3,6 @@ package recall
 import (
 	"cmp"
 	"context"
-	"encoding/binary"
 	"math"
 	"slices"
 )
@@ -78,13 +77,13 @@ func (c *compiled) around(h *Hit, s *scorer, group []neighbour, idf []float64) {
 		return // it was moved or forgotten between the two reads
 	}
 	p, radius := &c.p, int32(c.p.Radius)
-	share := 1.
+	share, k1 := 1., p.Told.K1
 	if h.Flags&Imported != 0 {
-		share = p.Imported
+		share, k1 = p.Imported, p.Files.K1
 	}
 	counts := make([]float64, len(c.terms))
 	length, n := 0., 0
-	var seen bits
+	var seen bitset
 	sum := 0.
 	for i := at; i >= 0 && group[i].doc.Seq >= h.Seq-radius; i-- {
 		n++
@@ -109,7 +108,7 @@ func (c *compiled) around(h *Hit, s *scorer, group []neighbour, idf []float64) {
 		norm := .5 + .5*length/(float64(n)*(s.avgT+s.avgB))
 		for i, tf := range counts {
 			if tf > 0 {
-				sum += p.Window * c.terms[i].weight * idf[i] * tf * (p.K1 + 1) / (p.K1*norm + tf)
+				sum += p.Window * c.terms[i].weight * idf[i] * tf * (k1 + 1) / (k1*norm + tf)
 			}
 		}
 	}
@@ -132,77 +131,4 @@ func abs(n int32) int32 {
 		return -n
 	}
 	return n
-}
-
-// order puts of two nearly equal memories the newer first, unless the question is about the past: the older gets just
-// less than the newer's score. Imported notes stand for different things and are left alone. It leaves hits sorted.
-func (c *compiled) order(hits []Hit) {
-	const look = 40
-	sortHits(hits)
-	n := min(len(hits), look)
-	sets := make([]map[uint32]bool, n)
-	for i := range n {
-		sets[i] = termSet(hits[i].Sig)
-	}
-	for i := range n {
-		for j := i + 1; j < n; j++ {
-			if hits[i].Kind != hits[j].Kind || hits[i].Kind != Episodic || (hits[i].Flags|hits[j].Flags)&Imported != 0 || !c.versions(&hits[i], &hits[j], sets[i], sets[j]) {
-				continue
-			}
-			older, newer := &hits[i], &hits[j]
-			if newer.CreatedAt < older.CreatedAt || newer.CreatedAt == older.CreatedAt && newer.ID < older.ID {
-				older, newer = newer, older
-			}
-			older.Parts.Older, newer.Parts.Newer = true, true
-			if !c.past && newer.Flags&Stale == 0 && older.Relevance >= newer.Relevance {
-				newer.Relevance, older.Relevance = older.Relevance, older.Relevance*.999
-			}
-		}
-	}
-	sortHits(hits)
-}
-
-// versions reports whether two memories say the same thing at different times: nearly the same words, or the same words
-// of the question and some others.
-func (c *compiled) versions(a, b *Hit, x, y map[uint32]bool) bool {
-	like := jaccard(x, y)
-	return like >= c.p.Duplicate || like >= c.p.SameTopic && sameWords(a.Parts.Matched, b.Parts.Matched) >= c.p.SameWords
-}
-
-// sameWords is the Jaccard similarity of two short lists of terms; 0 for fewer than two common ones.
-func sameWords(a, b []string) float64 {
-	both := 0
-	for _, t := range a {
-		if slices.Contains(b, t) {
-			both++
-		}
-	}
-	if both < 2 {
-		return 0
-	}
-	return float64(both) / float64(len(a)+len(b)-both)
-}
-
-func termSet(sig []byte) map[uint32]bool {
-	out := make(map[uint32]bool, len(sig)/sigEntry)
-	for ; len(sig) >= sigEntry; sig = sig[sigEntry:] {
-		out[binary.BigEndian.Uint32(sig)] = true
-	}
-	return out
-}
-
-func jaccard(a, b map[uint32]bool) float64 {
-	if len(a) > len(b) {
-		a, b = b, a
-	}
-	if len(a) == 0 || 2*len(a) < len(b) {
-		return 0
-	}
-	both := 0
-	for t := range a {
-		if b[t] {
-			both++
-		}
-	}
-	return float64(both) / float64(len(a)+len(b)-both)
 }

@@ -12,7 +12,9 @@
 //  4. BM25F over title and body (Robertson, Zaragoza, Taylor: Simple BM25 extension to multiple weighted fields, 2004).
 //  5. The best get the context of their session: the neighbours' scores and a window of six memories either side as one
 //     document.
-//  6. Multipliers (stale, age, a skill's success), near-duplicates behind their newest version, relevance, abstention.
+//  6. Multipliers: completeness, stale, age, a skill's success, the type that a question of this form asks for.
+//  7. Versions of one thing: the one of the time that is asked about goes first, the others behind other things.
+//  8. Relevance and abstention.
 //
 // # Promise
 //

@@ -88,6 +88,7 @@ func Index(project int64, d Document) Entry {
 	}
 	if d.Type != "" {
 		b.mark(TypeTerm(d.Type))
+		b.counts[b.at[TypeTerm(d.Type)]] = [2]int{} // no text has such a term; an entry without counts is the type
 	}
 	for _, t := range d.Extras {
 		b.mark(t)
@@ -143,6 +144,16 @@ func (b *builder) finish() Entry {
 	slices.Sort(b.e.Terms)
 	b.e.Terms = slices.Compact(b.e.Terms)
 	return b.e
+}
+
+// typeOf is the hash of a memory's type, 0 when it has none: the one entry of its signature without a count.
+func typeOf(sig []byte) uint32 {
+	for i := len(sig) - sigEntry; i >= 0; i -= sigEntry { // it is near the end
+		if sig[i+4] == 0 {
+			return binary.BigEndian.Uint32(sig[i:])
+		}
+	}
+	return 0
 }
 
 // repairable reports whether a word may stand in for a misspelt one: a plain one of at least five letters. Error codes,

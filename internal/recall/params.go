@@ -14,8 +14,10 @@ type Params struct {
 	LeastN     float64 // memories assumed at least when rarity is judged: among three memories every word is rare
 	QueryTerms int     // distinct terms of a query, the rarest are kept
 
-	// BM25F. B near 1 punishes length; dialogue would want less on bodies, code wants this.
-	K1, TitleWeight, TitleB, BodyB float64
+	// BM25F, of what sessions tell and of what was imported from files. B near 1 punishes length: code wants it (Go
+	// standard library), the short notes of sessions do not (LoCoMo, bench/codingmem).
+	Told, Files Fields
+	CoverBoost  float64 // of told memories: at most so much more for having all the information of the question
 
 	// Context: for the best ContextTop, memories at most Radius before or after in the same session. Dialogue gains from twice
 	// these weights (LoCoMo), sessions of interleaved work lose by them (bench/codingmem).
@@ -32,25 +34,40 @@ type Params struct {
 	SkillSpread float64 // a skill's success mean m multiplies by 1 + SkillSpread·(m − ½)
 	TagBoost    float64 // per asked tag the memory has, as a share of the best possible score
 	PathBoost   float64 // per asked path the memory is bound to or names
-	Duplicate   float64 // Jaccard similarity of terms from which the newer memory replaces the older
-	SameTopic   float64 // the same for memories that have SameWords of the words of the question in common
-	SameWords   float64
 	Repaired    float64 // weight of a term that stands in for an unknown one, times the similarity
 
-	// Abstention (chosen likewise: a question in other words than the answer shares little with it), on the share of the query's information (IDF) that the best two-memory neighbourhood covers.
+	// Versions: memories about the same thing, told at different times (versions.go).
+	Sample       int     // candidates by which the rarity of words is judged that the question does not have
+	SameFrom     float64 // probability from which two memories count as versions of one thing
+	Superseded   float64 // share of its score that an older version loses, times that probability
+	Rival        float64 // of the older one's score: what the newer needs at least to replace it
+	Outlived     float64 // when asked how it was: at most so much more for what a newer version followed
+	After        float64 // when asked how it was before an event: share that memories told after it lose
+	AnchorWeight float64 // of the words that only name that event
+	TypeBoost    float64 // of memories of the type that a question of this form asks for (question.go)
+
+	// Abstention. AbsentBelow is on the share of the question's information (IDF) that the best neighbourhood of two memories
+	// covers; a question in other words than the answer shares little with it.
 	AbsentBelow float64 // below: nothing relevant
-	UnsureBelow float64 // below: low confidence
+	UnsureFrom  float64 // low confidence from this probability that there is no answer (abstain.go)
 	CoverTerms  int     // the query's most informative terms that count; a task's whole description never fits a memory
 }
+
+// Fields are the parameters of BM25F.
+type Fields struct{ K1, TitleWeight, TitleB, BodyB float64 }
 
 // Default are the parameters of the service.
 func Default() Params {
 	return Params{
-		Version: 1,
+		Version: 2,
 		Small:   1000, Candidates: 5000, MaxShare: .10, Pairs: 6, Newest: 3000, LeastN: 300, QueryTerms: 48,
-		K1: 1.8, TitleWeight: 4, TitleB: .5, BodyB: .75,
-		ContextTop: 50, Radius: 6, Window: .5, Prev: .15, Next: .1, Prev2: .1, Next2: .1, Imported: .4,
-		Stale: .9, Recency: .06, HalfLife: 14, SkillSpread: .4, TagBoost: .15, PathBoost: .2, Duplicate: .5, SameTopic: .15, SameWords: 1, Repaired: .7,
-		AbsentBelow: .06, UnsureBelow: .45, CoverTerms: 12,
+		Told: Fields{K1: .9, TitleWeight: 3, TitleB: .1, BodyB: .1}, Files: Fields{K1: 1.8, TitleWeight: 4, TitleB: .5, BodyB: .75}, CoverBoost: 1,
+		ContextTop: 50, Radius: 6, Window: .3, Prev: .1, Next: .1, Prev2: .1, Next2: .1, Imported: .65,
+		Stale: .95, Recency: .06, HalfLife: 14, SkillSpread: .4, TagBoost: .15, PathBoost: .2, Repaired: .7,
+		Sample: 300, SameFrom: .2, Superseded: .4, Rival: .5, Outlived: .2, After: .5, AnchorWeight: .2, TypeBoost: .3,
+		AbsentBelow: .06, UnsureFrom: .28, CoverTerms: 12,
 	}
 }
+
+// most is the larger saturation of both kinds of text: no term gives more than 1 + that.
+func (p *Params) most() float64 { return max(p.Told.K1, p.Files.K1) }

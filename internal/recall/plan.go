@@ -163,11 +163,11 @@ func (c *compiled) proven(docs []Doc, left []*term) bool {
 	bound := 0.
 	for _, t := range c.terms {
 		if t.df > max(int64(c.p.MaxShare*c.n), c.room()/2) {
-			bound += t.weight * t.idf * (c.p.K1 + 1)
+			bound += t.weight * t.idf * (c.p.most() + 1)
 		}
 	}
 	for _, t := range left {
-		bound += t.weight * t.idf * (c.p.K1 + 1)
+		bound += t.weight * t.idf * (c.p.most() + 1)
 	}
 	if bound == 0 {
 		return true

@@ -54,14 +54,14 @@ type compiled struct {
 	// cover the information in them.
 	best, cover float64
 	unknown     []string  // terms of the query that no memory has, for the explanation
-	past        bool      // the question is about how things were
+	form        form      // what the question's wording asks for
 	scored      []byWords // of the candidates in order, while the weights stay
 	scratch     match
 }
 
 // compile turns a query into its terms, without frequencies yet.
 func compile(q Query, p Params) *compiled {
-	c := &compiled{Query: q, p: p, past: asksPast(q.Text)}
+	c := &compiled{Query: q, p: p, form: formOf(q)}
 	at := map[string]int{}
 	add := func(text, word string, weight float64, kind termKind) {
 		if i, ok := at[text]; ok {
@@ -171,20 +171,4 @@ func b2i(b bool) int {
 // hasText reports whether the query has words to score by.
 func (c *compiled) hasText() bool {
 	return slices.ContainsFunc(c.terms, func(t term) bool { return t.kind == textTerm })
-}
-
-// pastWords make a question one about former states, where the newest version is not the answer.
-var pastWords = []string{
-	"before", "previously", "originally", "formerly", "initially", "earlier", "used to", "at first", "back then", "historically",
-	"in the past", "old value", "prior to", "until the", "as of", "back in",
-}
-
-func asksPast(text string) bool {
-	text = " " + strings.ToLower(text) + " "
-	for _, w := range pastWords {
-		if i := strings.Index(text, " "+w); i >= 0 {
-			return true
-		}
-	}
-	return false
 }

@@ -42,16 +42,25 @@ func (s *scorer) find(h uint32) int {
 type match struct {
 	score       float64 // BM25F
 	tags, paths int
-	seen        bits
+	seen        bitset
 	counts      [][3]int32 // place of term, count in title, count in body
 }
 
-// bits is a set of places in a query's terms; Params.QueryTerms and the attributes of a request stay below its size.
-type bits [4]uint64
+// bitset is a set of places in a query's terms; Params.QueryTerms and the attributes of a request stay below its size.
+type bitset [4]uint64
 
-func (b *bits) add(i int)      { b[i>>6&3] |= 1 << (i & 63) }
-func (b *bits) has(i int) bool { return b[i>>6&3]&(1<<(i&63)) != 0 }
-func (b *bits) join(o bits) {
+func (b *bitset) add(i int)      { b[i>>6&3] |= 1 << (i & 63) }
+func (b *bitset) has(i int) bool { return b[i>>6&3]&(1<<(i&63)) != 0 }
+func (b *bitset) covers(o bitset) bool {
+	for i := range b {
+		if b[i]&o[i] != o[i] {
+			return false
+		}
+	}
+	return true
+}
+
+func (b *bitset) join(o bitset) {
 	for i := range b {
 		b[i] |= o[i]
 	}
@@ -60,7 +69,10 @@ func (b *bits) join(o bits) {
 // score computes the BM25F of a memory into m, whose former content is lost.
 func (s *scorer) score(d *Doc, m *match) {
 	*m = match{counts: m.counts[:0]}
-	p := &s.c.p
+	p := &s.c.p.Told
+	if d.Flags&Imported != 0 {
+		p = &s.c.p.Files
+	}
 	normT := 1 - p.TitleB + p.TitleB*float64(d.LenTitle)/s.avgT
 	normB := 1 - p.BodyB + p.BodyB*float64(d.LenBody)/s.avgB
 	for sig := d.Sig; len(sig) >= sigEntry; sig = sig[sigEntry:] {
@@ -85,7 +97,7 @@ func (s *scorer) score(d *Doc, m *match) {
 }
 
 // coverage is the share of the query's information in the terms seen.
-func (s *scorer) coverage(seen bits) float64 {
+func (s *scorer) coverage(seen bitset) float64 {
 	if s.c.cover == 0 {
 		return 0
 	}
@@ -99,7 +111,7 @@ func (s *scorer) coverage(seen bits) float64 {
 }
 
 // matched lists the terms seen, without the marks of attributes.
-func (s *scorer) matched(seen bits) []string {
+func (s *scorer) matched(seen bitset) []string {
 	var out []string
 	for i, t := range s.c.terms {
 		if t.kind != needTerm && seen.has(i) {

@@ -25,16 +25,17 @@ type Hit struct {
 	Doc
 	Relevance float64 // 0..1; what hits are sorted by
 	Parts     Parts
+	own       float64 // coverage by its own words
 }
 
 // Parts is how a relevance came about. Words, Context, Tags and Paths are shares of the best possible score.
 type Parts struct {
 	Words, Context, Tags, Paths float64
-	Factor                      float64 // of age, staleness and success together
+	Factor                      float64 // of age, staleness, success, completeness, type and version together
 	Coverage                    float64
 	Matched                     []string // terms of the query it has
-	Newer                       bool     // an older, nearly equal memory is behind it
-	Older                       bool     // a newer, nearly equal memory is before it
+	Newer                       bool     // an older version is behind it
+	Older                       bool     // there is a newer version
 }
 
 // Search runs q over src. It fails only when src does.
@@ -52,6 +53,7 @@ func Search(ctx context.Context, src Source, q Query, p Params) (Result, error) 
 	if err != nil {
 		return Result{}, err
 	}
+	c.anchor(docs)
 	hits, more, err := c.rank(ctx, src, docs)
 	if err != nil {
 		return Result{}, err
@@ -107,11 +109,16 @@ func (c *compiled) rank(ctx context.Context, src Source, docs []Doc) (hits []Hit
 	for _, at := range best.sorted() {
 		d := &docs[at.doc]
 		s.score(d, &m)
-		h := Hit{Doc: *d, Relevance: at.score}
+		h := Hit{Doc: *d}
 		h.Parts = Parts{
 			Words: m.score / c.best, Tags: scale * c.p.TagBoost * float64(m.tags), Paths: scale * c.p.PathBoost * float64(min(m.paths, 2)),
 			Factor: c.factor(d), Coverage: s.coverage(m.seen), Matched: s.matched(m.seen),
 		}
+		h.own = h.Parts.Coverage
+		if d.Flags&Imported == 0 {
+			h.Parts.Factor *= 1 + c.p.CoverBoost*h.own*h.own
+		}
+		h.Relevance = h.raw()
 		hits = append(hits, h)
 	}
 	head := hits[:min(len(hits), c.p.ContextTop)]
@@ -120,7 +127,7 @@ func (c *compiled) rank(ctx context.Context, src Source, docs []Doc) (hits []Hit
 			return nil, false, err
 		}
 	}
-	c.order(head)
+	c.versions(head, docs)
 	for i := range hits {
 		hits[i].Relevance = squash(hits[i].Relevance)
 	}
@@ -149,6 +156,9 @@ func (c *compiled) factor(d *Doc) float64 {
 	f := 1 + c.p.Recency*math.Exp2(-c.days(d)/c.p.HalfLife)
 	if d.Flags&Stale != 0 {
 		f *= c.p.Stale
+	}
+	if c.form.wants(d) {
+		f *= 1 + c.p.TypeBoost
 	}
 	if d.Kind == Procedural {
 		f *= 1 + c.p.SkillSpread*(float64(d.Skill)/100-.5)
@@ -193,7 +203,7 @@ func (c *compiled) answer(hits []Hit, searched int, exact bool) Result {
 	}
 	r := c.cut(hits)
 	r.Searched, r.Exact, r.Coverage = searched, exact, best
-	r.Unsure = text && best < c.p.UnsureBelow && len(r.Hits) > 0
+	r.Unsure = text && c.doubt(hits) >= c.p.UnsureFrom && len(r.Hits) > 0
 	switch {
 	case len(r.Hits) > 0:
 	case searched == 0 || len(hits) == 0 && !absent:

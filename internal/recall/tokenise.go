@@ -8,8 +8,8 @@ import (
 	"github.com/kljensen/snowball/english"
 )
 
-// TokeniserVersion changes whenever Terms answers differently; an index of another version must be built again.
-const TokeniserVersion = 1
+// TokeniserVersion changes whenever Terms or Index answer differently; an index of another version must be built again.
+const TokeniserVersion = 2
 
 const (
 	maxWord  = 64  // bytes of one plain term; longer runs are no words

@@ -25,6 +25,7 @@ create table public.memory_episodic (
   line_from   int,
   line_to     int,
   digest      text,                      -- … and its content's digest when it was seen
+  branch      text not null default '',  -- where it was seen, '' = unknown
   stale_at    timestamptz,               -- the file was reported with another digest
   task_id     uuid,                      -- the task whose end recorded it
   source      text,                      -- name of the import it came with
@@ -169,15 +170,16 @@ create table coord.memory_unindexed (
   primary key (project_id, id)
 );
 
--- The newest reported digest of a file.
+-- The newest reported digest of a file on each branch ('' = a report that names none).
 create table coord.file_digests (
   project_id bigint not null,
   repository text not null default '',
   path       text not null,
+  branch     text not null default '',
   digest     text not null,
   at         timestamptz not null,
   agent_id   text,
-  primary key (project_id, repository, path)
+  primary key (project_id, repository, path, branch)
 );
 
 -- Retention. No row: the defaults of coord.memory_policy(). Null days: for ever.

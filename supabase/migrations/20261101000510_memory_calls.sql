@@ -84,11 +84,11 @@ returns public.memory_episodic language plpgsql set search_path = '' as $$
 declare v_e public.memory_episodic;
 begin
   insert into public.memory_episodic (project_id, memory_id, agent_id, agent_type, session_id, event_type, summary, details, outcome, lessons, tags,
-      repository, path, line_from, line_to, digest, task_id, source, tokens, dedup, created_at, updated_at)
+      repository, path, line_from, line_to, digest, branch, task_id, source, tokens, dedup, created_at, updated_at)
     values (p_project, coalesce((p_doc ->> 'memory_id')::uuid, coord.uuid7()), p_agent, p_type, p_session, p_doc ->> 'event_type', p_doc ->> 'summary',
       nullif(p_doc -> 'details', 'null'), p_doc ->> 'outcome', coord.doc_texts(p_doc, 'lessons'), coord.doc_texts(p_doc, 'tags'),
       coalesce(p_doc ->> 'repository', ''), p_doc ->> 'path', (p_doc ->> 'line_from')::int, (p_doc ->> 'line_to')::int, p_doc ->> 'digest',
-      (p_doc ->> 'task_id')::uuid, p_doc ->> 'source', p_tokens, p_hash, p_at, p_at)
+      coalesce(p_doc ->> 'branch', ''), (p_doc ->> 'task_id')::uuid, p_doc ->> 'source', p_tokens, p_hash, p_at, p_at)
     returning * into v_e;
   return v_e;
 end $$;
@@ -109,11 +109,12 @@ begin
   end if;
   if p_doc ? 'path' then
     v_new.repository := coalesce(p_doc ->> 'repository', ''); v_new.path := p_doc ->> 'path'; v_new.digest := p_doc ->> 'digest';
+    v_new.branch := coalesce(p_doc ->> 'branch', '');
     v_new.line_from := (p_doc ->> 'line_from')::int; v_new.line_to := (p_doc ->> 'line_to')::int; v_new.stale_at := null;
   end if;
   v_changed := v_new is distinct from v_e;
   update public.memory_episodic e set lessons = v_new.lessons, tags = v_new.tags, outcome = v_new.outcome, details = v_new.details,
-      repository = v_new.repository, path = v_new.path, digest = v_new.digest, line_from = v_new.line_from, line_to = v_new.line_to,
+      repository = v_new.repository, path = v_new.path, digest = v_new.digest, branch = v_new.branch, line_from = v_new.line_from, line_to = v_new.line_to,
       stale_at = v_new.stale_at, archived_at = null, merged = e.merged + 1, updated_at = p_now, rev = e.rev + case when v_changed then 1 else 0 end
     where e.project_id = p_project and e.id = p_id;
   update coord.memory_index i set flags = (i.flags & ~(1 | 2 | 8 | 16)) | coord.outcome_flags(v_new.outcome) | case when v_new.stale_at is null then 0 else 2 end

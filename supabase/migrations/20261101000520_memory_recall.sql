@@ -83,7 +83,7 @@ create function coord.memory_json(p_e public.memory_episodic) returns jsonb lang
   select pg_catalog.jsonb_strip_nulls(pg_catalog.jsonb_build_object('memory_type', 'episodic', 'memory_id', p_e.memory_id, 'agent_id', p_e.agent_id,
     'session_id', p_e.session_id, 'event_type', p_e.event_type, 'summary', p_e.summary, 'outcome', p_e.outcome,
     'lessons', p_e.lessons, 'tags', p_e.tags, 'repository', nullif(p_e.repository, ''), 'path', p_e.path, 'line_from', p_e.line_from, 'line_to', p_e.line_to,
-    'digest', p_e.digest, 'stale', case when p_e.stale_at is not null then true end, 'archived', case when p_e.archived_at is not null then true end,
+    'digest', p_e.digest, 'branch', nullif(p_e.branch, ''), 'stale', case when p_e.stale_at is not null then true end, 'archived', case when p_e.archived_at is not null then true end,
     'merged', nullif(p_e.merged, 0), 'task_id', p_e.task_id, 'source', p_e.source, 'tokens', p_e.tokens, 'created_at', coord.ts(p_e.created_at)))
     || case when p_e.details is null then '{}' else pg_catalog.jsonb_build_object('details', p_e.details) end
 $$;

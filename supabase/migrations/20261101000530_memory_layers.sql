@@ -109,25 +109,42 @@ begin
 end $$;
 
 ------------------------------------------------------------------------------------------- staleness
--- Takes in the digests of files as they are now: p_files [{path, digest}]. Observations of another digest become stale,
--- those of this digest fresh again. An empty digest means that the file is gone. Files whose digest is known already
--- cost nothing more. One audit row, none when nothing changed.
-create function coord.report_digests(p_project bigint, p_agent text, p_session bigint, p_by text, p_repository text, p_files jsonb)
+-- Whether a file's content p_digest still stands: on branch p_branch it is the newest one reported there. Where the
+-- branch is unknown ('') it may be the newest of any branch that was heard of within 30 days, or the newest of all: a
+-- look at another branch changes nothing. Nothing reported: it stands.
+create function coord.digest_stands(p_project bigint, p_repository text, p_path text, p_branch text, p_digest text)
+returns boolean language plpgsql stable set search_path = '' as $$
+declare v_stands boolean;
+begin
+  select pg_catalog.bool_or(d.digest = p_digest) into v_stands from (
+    select x.digest, x.at, x.branch, max(x.at) over () as newest from coord.file_digests x
+      where x.project_id = p_project and x.path = p_path and (x.repository = p_repository or x.repository = '' or p_repository = '')) d
+    where case when p_branch <> '' and exists (select from coord.file_digests y where y.project_id = p_project and y.path = p_path
+        and (y.repository = p_repository or y.repository = '' or p_repository = '') and y.branch = p_branch) then d.branch = p_branch
+      else d.at > d.newest - interval '30 days' end;
+  return coalesce(v_stands, true);
+end $$;
+
+-- Takes in the digests of files as they are now on p_branch ('' = not said): p_files [{path, digest}]. Observations of a
+-- content that no longer stands become stale, the others fresh again. An empty digest means that the file is gone.
+-- One audit row, none when nothing changed.
+create function coord.report_digests(p_project bigint, p_agent text, p_session bigint, p_by text, p_repository text, p_branch text, p_files jsonb)
 returns jsonb language plpgsql security definer set search_path = '' as $$
 declare v_now timestamptz := coord.now(); v_changed text[]; v_stale bigint[]; v_fresh bigint[]; v_ids text[];
 begin
   with f as (select distinct on (x.path) x.path, coalesce(x.digest, '') as digest from pg_catalog.jsonb_to_recordset(p_files) as x (path text, digest text) order by x.path),
   put as (
-    insert into coord.file_digests as d (project_id, repository, path, digest, at, agent_id)
-    select p_project, p_repository, f.path, f.digest, v_now, p_agent from f order by f.path
-    on conflict (project_id, repository, path) do update set digest = excluded.digest, at = v_now, agent_id = excluded.agent_id
-      where d.digest <> excluded.digest returning d.path)
+    insert into coord.file_digests as d (project_id, repository, path, branch, digest, at, agent_id)
+    select p_project, p_repository, f.path, p_branch, f.digest, v_now, p_agent from f order by f.path
+    on conflict (project_id, repository, path, branch) do update set digest = excluded.digest, at = v_now, agent_id = excluded.agent_id
+      where d.digest <> excluded.digest or d.at < v_now - interval '1 day' returning d.path)
   select pg_catalog.array_agg(put.path) into v_changed from put;
-  with f as (select distinct on (x.path) x.path, coalesce(x.digest, '') as digest from pg_catalog.jsonb_to_recordset(p_files) as x (path text, digest text) order by x.path),
+  with f as (select distinct x.path from pg_catalog.jsonb_to_recordset(p_files) as x (path text)),
   hit as (
-    select e.id, e.digest <> f.digest as stale from f join public.memory_episodic e on e.project_id = p_project and e.path = f.path
+    select e.id, not coord.digest_stands(p_project, e.repository, e.path, e.branch, e.digest) as stale
+    from f join public.memory_episodic e on e.project_id = p_project and e.path = f.path
     where e.digest is not null and (e.repository = p_repository or e.repository = '' or p_repository = '')
-      and (e.digest <> f.digest) <> (e.stale_at is not null) order by e.id for update of e),
+      and (not coord.digest_stands(p_project, e.repository, e.path, e.branch, e.digest)) <> (e.stale_at is not null) order by e.id for update of e),
   done as (
     update public.memory_episodic e set stale_at = case when hit.stale then v_now end, updated_at = v_now from hit
     where e.project_id = p_project and e.id = hit.id returning e.id, e.memory_id, hit.stale)
