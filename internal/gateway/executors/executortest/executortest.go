@@ -49,7 +49,7 @@ func Run(t *testing.T, make func(t *testing.T) Place) {
 }
 
 // Await polls Check until the job has ended.
-func Await(t *testing.T, e executors.Executor, job executors.Job, within time.Duration) executors.Outcome {
+func Await(t testing.TB, e executors.Executor, job executors.Job, within time.Duration) executors.Outcome {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), within)
 	defer cancel()
@@ -72,7 +72,7 @@ func Await(t *testing.T, e executors.Executor, job executors.Job, within time.Du
 }
 
 // Start starts the job and notes where it went, as the ladder does.
-func Start(t *testing.T, e executors.Executor, job *executors.Job) {
+func Start(t testing.TB, e executors.Executor, job *executors.Job) {
 	t.Helper()
 	started, err := e.Start(t.Context(), *job)
 	if err != nil {

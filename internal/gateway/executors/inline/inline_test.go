@@ -45,7 +45,7 @@ var state = sync.OnceValue(func() string {
 })
 
 // toolPath is where tests find tools: bin/tools of `make verify-tools`, node's of `make e2e`, then the system's.
-func toolPath(t *testing.T) []string {
+func toolPath(t testing.TB) []string {
 	t.Helper()
 	root, err := filepath.Abs("../../../..")
 	if err != nil {
@@ -57,12 +57,12 @@ func toolPath(t *testing.T) []string {
 // bench is an executor over a repository.
 type bench struct {
 	*gittest.Work
-	t    *testing.T
+	t    testing.TB
 	cfg  Config
 	exec *Executor
 }
 
-func newBench(t *testing.T, tools ...Tool) *bench {
+func newBench(t testing.TB, tools ...Tool) *bench {
 	t.Helper()
 	w := gittest.New(t)
 	b := &bench{Work: w, t: t}
@@ -82,7 +82,7 @@ func newBench(t *testing.T, tools ...Tool) *bench {
 }
 
 // open makes a folder that everybody may enter: t.TempDir is closed to others.
-func open(t *testing.T) string {
+func open(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "coord-inline")
 	if err != nil {
