@@ -1,16 +1,16 @@
 package executor
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/agent-coordinator/agent-coordinator/internal/jsoncall"
 )
 
 const (
@@ -109,20 +109,11 @@ func (g *Gateway) Session(ctx context.Context) (Session, error) {
 func (g *Gateway) stamp() string { return g.now().UTC().Format("2006-01-02T15:04:05.000000+00:00") }
 
 func (g *Gateway) call(ctx context.Context, method, path string, in, out any) error {
-	var body io.Reader
-	if in != nil {
-		raw, err := json.Marshal(in)
-		if err != nil {
-			return err
-		}
-		body = bytes.NewReader(raw)
-	}
-	req, err := http.NewRequestWithContext(ctx, method, g.base+path, body)
+	req, err := jsoncall.Request(ctx, method, g.base+path, in)
 	if err != nil {
 		return err
 	}
-	req.Header.Set("Content-Type", "application/json")
-	res, err := g.http.Do(req)
+	status, raw, err := jsoncall.Do(g.http, req, maxReply)
 	if err != nil {
 		var u *url.Error // its text would show the token in the URL
 		if errors.As(err, &u) {
@@ -130,13 +121,8 @@ func (g *Gateway) call(ctx context.Context, method, path string, in, out any) er
 		}
 		return fmt.Errorf("%s %s: %w", method, path, err)
 	}
-	defer res.Body.Close()
-	raw, err := io.ReadAll(io.LimitReader(res.Body, maxReply))
-	if err != nil {
-		return err
-	}
-	if res.StatusCode < 200 || res.StatusCode > 299 {
-		return fmt.Errorf("%s %s: the gateway answered %d: %s", method, path, res.StatusCode, raw[:min(len(raw), 300)])
+	if !jsoncall.Good(status) {
+		return fmt.Errorf("%s %s: the gateway answered %d: %s", method, path, status, raw[:min(len(raw), 300)])
 	}
 	if out == nil {
 		return nil

@@ -15,6 +15,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/agent-coordinator/agent-coordinator/internal/jsoncall"
 )
 
 const (
@@ -205,13 +207,7 @@ func (r *Runner) forwardOnce(ctx context.Context, method, path, key string, body
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Idempotency-Key", key)
 	r.api.authorise(req.Header)
-	res, err := r.api.http.Do(req)
-	if err != nil {
-		return 0, nil, err
-	}
-	defer res.Body.Close()
-	answer, err := io.ReadAll(io.LimitReader(res.Body, maxReply))
-	return res.StatusCode, answer, err
+	return jsoncall.Do(r.api.http, req, maxReply)
 }
 
 // passThrough is the transparent part: any method and path, streams included. The coordinator learns the session that

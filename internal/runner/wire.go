@@ -7,11 +7,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/agent-coordinator/agent-coordinator/internal/jsoncall"
 )
 
 const maxReply = 32 << 20 // bytes of one answer of the coordinator
@@ -115,33 +116,17 @@ func (c *coordinator) in(project string) *coordinator {
 func (c *coordinator) call(ctx context.Context, timeout time.Duration, method, path string, in, out any) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	var body io.Reader
-	if in != nil {
-		raw, err := json.Marshal(in)
-		if err != nil {
-			return err
-		}
-		body = bytes.NewReader(raw)
-	}
-	req, err := http.NewRequestWithContext(ctx, method, c.base+path, body)
+	req, err := jsoncall.Request(ctx, method, c.base+path, in)
 	if err != nil {
 		return err
 	}
 	c.authorise(req.Header)
-	if in != nil {
-		req.Header.Set("Content-Type", "application/json")
-	}
-	res, err := c.http.Do(req)
+	code, raw, err := jsoncall.Do(c.http, req, maxReply)
 	if err != nil {
 		return err
 	}
-	defer res.Body.Close()
-	raw, err := io.ReadAll(io.LimitReader(res.Body, maxReply))
-	if err != nil {
-		return err
-	}
-	if res.StatusCode < 200 || res.StatusCode > 299 {
-		return &statusError{res.StatusCode, detail(raw)}
+	if !jsoncall.Good(code) {
+		return &statusError{code, detail(raw)}
 	}
 	if out == nil || len(bytes.TrimSpace(raw)) == 0 {
 		return nil
