@@ -185,6 +185,32 @@ func (w *world) await(head, what string, ok func(client.ChangesetDetail) bool) c
 	}
 }
 
+// eventually waits until ok.
+func (w *world) eventually(what string, ok func() bool) {
+	w.t.Helper()
+	deadline := time.NewTimer(20 * time.Second)
+	defer deadline.Stop()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for !ok() {
+		select {
+		case <-tick.C:
+		case <-deadline.C:
+			w.t.Fatalf("it did not come about that %s", what)
+		}
+	}
+}
+
+// count reads one number.
+func (w *world) count(sql string, args ...any) int {
+	w.t.Helper()
+	var n int
+	if err := w.pool.QueryRow(context.Background(), sql, args...).Scan(&n); err != nil {
+		w.t.Fatalf("%s: %v", sql, err)
+	}
+	return n
+}
+
 func (w *world) state(head, state string) client.ChangesetDetail {
 	w.t.Helper()
 	return w.await(head, state, func(c client.ChangesetDetail) bool { return c.State == state })

@@ -67,12 +67,28 @@ func (g *Gateway) deliver(ctx context.Context, d coord.Delivery) error {
 	if ctx.Err() != nil || fault.Is(err, client.CodeUnavailable) && errors.As(err, new(*fault.Error)) && prepared.outside == "" {
 		return err
 	}
+	if refused(err) { // what was asked for is not to be had; asking again will not change that
+		return g.store.EndDelivery(ctx, d, coord.DeliveryEnd{State: "ignored", Action: event.Action, Error: err.Error()})
+	}
 	end := coord.DeliveryEnd{State: "failed", Action: event.Action, Error: err.Error()}
 	if pause, busy := waitFor(err, min(2*time.Second<<min(d.Attempts, 13), 4*time.Hour)); busy || d.Attempts < mostTries {
 		end.Retry = pause
 	}
 	g.log.WarnContext(ctx, "a delivery failed", "delivery", d.DeliveryID, "event", d.Event, "attempt", d.Attempts, "again_in", end.Retry.String(), "err", err)
 	return g.store.EndDelivery(ctx, d, end)
+}
+
+// refused says whether an error is the answer of this service to what was asked for.
+func refused(err error) bool {
+	var f *fault.Error
+	if !errors.As(err, &f) {
+		return false
+	}
+	switch f.Code {
+	case client.CodeInvalid, client.CodeForbidden, client.CodeNotFound, client.CodeConflict:
+		return true
+	}
+	return false
 }
 
 func parse(d coord.Delivery) (githubevent.Event, error) {

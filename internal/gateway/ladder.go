@@ -28,10 +28,11 @@ const (
 type ladder struct {
 	g    *Gateway
 	mu   sync.Mutex
-	base context.Context // of the running gateway; nil before
-	busy map[string]bool // runs with a call under way
-	near map[string]run  // runs that go on in this process: looked at often
-	load map[string]int  // runs of each place that this process began and that are not over
+	base context.Context                  // of the running gateway; nil before
+	busy map[string]bool                  // runs with a call under way
+	then map[string]coord.VerificationJob // what to cancel as soon as that call is over
+	near map[string]run                   // runs that go on in this process: looked at often
+	load map[string]int                   // runs of each place that this process began and that are not over
 	of   map[string]string
 	wg   sync.WaitGroup
 }
@@ -42,7 +43,7 @@ type run struct {
 }
 
 func newLadder(g *Gateway) *ladder {
-	return &ladder{g: g, busy: map[string]bool{}, near: map[string]run{}, load: map[string]int{}, of: map[string]string{}}
+	return &ladder{g: g, busy: map[string]bool{}, then: map[string]coord.VerificationJob{}, near: map[string]run{}, load: map[string]int{}, of: map[string]string{}}
 }
 
 // step takes what there is to do, and begins doing it.
@@ -89,7 +90,13 @@ func (l *ladder) begin(j coord.VerificationJob, do func(context.Context, run)) {
 	place := l.g.places[j.Executor]
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.base == nil || l.base.Err() != nil || place == nil || l.busy[j.ID] {
+	if l.base == nil || l.base.Err() != nil || place == nil {
+		return
+	}
+	if l.busy[j.ID] {
+		if j.Action == "cancel" {
+			l.then[j.ID] = j
+		}
 		return
 	}
 	l.busy[j.ID] = true
@@ -100,13 +107,21 @@ func (l *ladder) begin(j coord.VerificationJob, do func(context.Context, run)) {
 	l.wg.Go(func() {
 		ctx, cancel := context.WithTimeout(l.base, callTime)
 		defer cancel()
-		defer func() {
-			l.mu.Lock()
-			defer l.mu.Unlock()
-			delete(l.busy, j.ID)
-		}()
+		defer l.over(j.ID)
 		do(ctx, run{j, place})
 	})
+}
+
+// over ends a call; a cancel that came meanwhile is next.
+func (l *ladder) over(id string) {
+	l.mu.Lock()
+	delete(l.busy, id)
+	next, ok := l.then[id]
+	delete(l.then, id)
+	l.mu.Unlock()
+	if ok {
+		l.begin(next, l.cancel)
+	}
 }
 
 // forget gives a run's slot back.
