@@ -1760,6 +1760,8 @@ export interface Project {
   /** readable without a login through the Data API */
   anon_read: boolean;
   created_at: string;
+  /** when an agent called last, RFC 3339 UTC */
+  last_activity?: string;
   /** its name */
   project: string;
   repositories: Array<{
@@ -1777,6 +1779,8 @@ export interface Projects {
     /** readable without a login through the Data API */
     anon_read: boolean;
     created_at: string;
+    /** when an agent called last, RFC 3339 UTC */
+    last_activity?: string;
     /** its name */
     project: string;
     repositories: Array<{
@@ -1977,6 +1981,8 @@ export interface ReleaseWork {
 }
 
 export interface Remember {
+  /** branch the file was seen on; left out: a digest that is the newest of any branch stands (at most 255 characters) */
+  branch?: string;
   /** anything else, at most 64 KB */
   details?: Record<string, unknown>;
   /** digest of the file's content as seen; the memory is stale once another one is reported (at most 200 characters) */
@@ -2029,6 +2035,8 @@ export interface RenewedWork {
 }
 
 export interface ReportChanges {
+  /** branch that is checked out; memories bound to files of other branches stay as they are (at most 255 characters) */
+  branch?: string;
   /** why somebody goes ahead past the locks of others; kept with the record (at most 500 characters) */
   bypass?: string;
   /** its command, shortened (at most 300 characters) */
@@ -2050,6 +2058,8 @@ export interface ReportChanges {
 }
 
 export interface ReportDigests {
+  /** branch that was looked at; memories of other branches stay as they are (at most 255 characters) */
+  branch?: string;
   /** at most 5000 items */
   files: Array<{
     /** empty: the file is gone (at most 200 characters) */
@@ -2510,7 +2520,7 @@ export interface SimulatePolicies {
   repository?: string;
   /** the list of files is not whole */
   truncated?: boolean;
-  /** of the author (0 to 4; default 2) */
+  /** of the author; absent: 2 (0 to 4) */
   trust_level?: number;
   /** leave these out of the choice (at most 20 items) */
   unavailable_executors?: Array<string> | null;

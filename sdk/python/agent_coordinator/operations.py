@@ -1410,6 +1410,7 @@ class Operations:
         self,
         *,
         summary: str,
+        branch: Optional[str] = None,
         details: Optional[Dict[str, Any]] = None,
         digest: Optional[str] = None,
         event_type: Optional[str] = None,
@@ -1427,6 +1428,7 @@ class Operations:
         """
         members = {
             "summary": summary,
+            "branch": branch,
             "details": details,
             "digest": digest,
             "event_type": event_type,
@@ -1467,6 +1469,7 @@ class Operations:
         self,
         *,
         files: Optional[List[Dict[str, Any]]],
+        branch: Optional[str] = None,
         bypass: Optional[str] = None,
         command: Optional[str] = None,
         stage: Optional[Literal["edit", "commit", "push"]] = None,
@@ -1480,6 +1483,7 @@ class Operations:
         """
         members = {
             "files": files,
+            "branch": branch,
             "bypass": bypass,
             "command": command,
             "stage": stage,
@@ -1492,6 +1496,7 @@ class Operations:
         self,
         *,
         files: Optional[List[Dict[str, Any]]],
+        branch: Optional[str] = None,
         request_key: Optional[str] = None,
     ) -> t.ReportedDigests:
         """Tells what files are like now: memories bound to another content of them become stale, those of this
@@ -1499,6 +1504,7 @@ class Operations:
         """
         members = {
             "files": files,
+            "branch": branch,
         }
         return self._call("POST", "/memory/digests", True, members, request_key)
 

@@ -2171,13 +2171,18 @@ class ProjectRepositories(_ProjectRepositoriesRequired, total=False):
     root_commit: str
 
 
-class Project(TypedDict):
+class _ProjectRequired(TypedDict):
     anon_read: bool
     """readable without a login through the Data API"""
     created_at: str
     project: str
     """its name"""
     repositories: Optional[List[ProjectRepositories]]
+
+
+class Project(_ProjectRequired, total=False):
+    last_activity: str
+    """when an agent called last, RFC 3339 UTC"""
 
 
 class _ProjectsProjectsRepositoriesRequired(TypedDict):
@@ -2191,13 +2196,18 @@ class ProjectsProjectsRepositories(_ProjectsProjectsRepositoriesRequired, total=
     root_commit: str
 
 
-class ProjectsProjects(TypedDict):
+class _ProjectsProjectsRequired(TypedDict):
     anon_read: bool
     """readable without a login through the Data API"""
     created_at: str
     project: str
     """its name"""
     repositories: Optional[List[ProjectsProjectsRepositories]]
+
+
+class ProjectsProjects(_ProjectsProjectsRequired, total=False):
+    last_activity: str
+    """when an agent called last, RFC 3339 UTC"""
 
 
 class Projects(TypedDict):
@@ -2423,6 +2433,10 @@ class _RememberRequired(TypedDict):
 
 
 class Remember(_RememberRequired, total=False):
+    branch: str
+    """branch the file was seen on; left out: a digest that is the newest of any branch stands (at most 255
+    characters)
+    """
     details: Dict[str, Any]
     """anything else, at most 64 KB"""
     digest: str
@@ -2494,6 +2508,10 @@ class _ReportChangesRequired(TypedDict):
 
 
 class ReportChanges(_ReportChangesRequired, total=False):
+    branch: str
+    """branch that is checked out; memories bound to files of other branches stay as they are (at most 255
+    characters)
+    """
     bypass: str
     """why somebody goes ahead past the locks of others; kept with the record (at most 500 characters)"""
     command: str
@@ -2516,9 +2534,14 @@ class ReportDigestsFiles(_ReportDigestsFilesRequired, total=False):
     """empty: the file is gone (at most 200 characters)"""
 
 
-class ReportDigests(TypedDict):
+class _ReportDigestsRequired(TypedDict):
     files: Optional[List[ReportDigestsFiles]]
     """at most 5000 items"""
+
+
+class ReportDigests(_ReportDigestsRequired, total=False):
+    branch: str
+    """branch that was looked at; memories of other branches stay as they are (at most 255 characters)"""
 
 
 class _ReportedChangesViolationsRequired(TypedDict):
@@ -3076,7 +3099,7 @@ class SimulatePolicies(_SimulatePoliciesRequired, total=False):
     truncated: bool
     """the list of files is not whole"""
     trust_level: int
-    """of the author (0 to 4; default 2)"""
+    """of the author; absent: 2 (0 to 4)"""
     unavailable_executors: Optional[List[str]]
     """leave these out of the choice (at most 20 items)"""
 
