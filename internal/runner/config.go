@@ -23,7 +23,7 @@ const (
 	pollMargin     = 5 * time.Second  // the HTTP client waits this much longer than the coordinator
 	callTimeout    = 15 * time.Second // of one short call
 	firstBackoff   = 200 * time.Millisecond
-	longestBackoff = 15 * time.Second
+	longestBackoff = 4 * time.Second // after an outage work goes on within this time
 	duplicateRetry = 5 * time.Second // between registrations while our own dead instance still counts as online
 	duplicateLimit = 11 * time.Minute
 )
