@@ -88,7 +88,7 @@ func (x *tenants) furnish() {
 	x.ok(err)
 	_, err = c.CreateOrchestratedSession(ctx, client.CreateOrchestratedSession{SessionID: x.ids["session_id"], ProjectDir: "/" + secret})
 	x.ok(err)
-	run, err := c.CreateRun(ctx, client.CreateRun{Type: "start_session", SessionID: "ses_run" + secret, Prompt: secret})
+	run, err := c.CreateRun(ctx, client.CreateRun{Type: "start_session", SessionID: "ses_run" + secret, Prompt: secret, DelaySeconds: 86400})
 	x.ok(err)
 	x.ids["task_id"], x.ids["memory_id"], x.ids["run_id"], x.ids["waiting"] = *work.TaskID, memory.MemoryID, run.RunID, waiting.TaskID
 }
