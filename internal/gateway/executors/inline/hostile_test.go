@@ -63,8 +63,8 @@ func TestHostileScriptsAreContained(t *testing.T) { //nolint:paralleltest // it 
 		"mounts":         {"mount -t tmpfs x /tmp 2>/dev/null && { " + say(found, "mounted") + "exit 1; }\nexit 0\n", []executors.Conclusion{executors.Success}},
 		"terminal":       {"(: >/dev/tty) 2>/dev/null && { " + say(found, "opened") + "exit 1; }\nexit 0\n", []executors.Conclusion{executors.Success}},
 	}
+	b := newBench(t, script("script"))
 	for name, tt := range tests {
-		b := newBench(t, script("script"))
 		b.Write("run.sh", tt.script)
 		job := b.job("", b.Commit("main"), "script")
 		job.Timeout = timeout

@@ -76,8 +76,11 @@ func (s *sandbox) probe(ctx context.Context, scratch string) error {
 func (s *sandbox) readProbe(e ended, written string) error {
 	text := string(e.stdout)
 	var wrong []error
-	if owner, err := ownerOf(written); err != nil || owner == 0 {
-		wrong = append(wrong, fmt.Errorf("it runs as root outside, or cannot write where it may (%w)", err))
+	switch owner, err := ownerOf(written); {
+	case err != nil:
+		wrong = append(wrong, fmt.Errorf("it cannot write where it may: %w", err))
+	case owner == 0:
+		wrong = append(wrong, errors.New("it runs as root outside"))
 	}
 	finished := false
 	for line := range strings.Lines(text) {

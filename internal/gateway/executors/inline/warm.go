@@ -48,6 +48,9 @@ func (e *Executor) warmUp(ctx context.Context, b *Box) {
 		return
 	}
 	if err := e.fill(ctx, b, using, seed); err != nil {
+		if ctx.Err() != nil {
+			return
+		}
 		e.cfg.Log.WarnContext(ctx, "Go's cache could not be warmed: checks of Go code take longer", "err", err)
 		return
 	}
@@ -112,6 +115,9 @@ func (b *Box) await(ctx context.Context) {
 	}
 }
 
+// layOut makes a cache of links to the warmed one's files, which cannot be written; where cp cannot link, of copies.
+const layOut = `cp -Rs /seed /tmp/cache 2>/dev/null || { rm -rf /tmp/cache && cp -R /seed /tmp/cache; } && exec "$@"`
+
 // warmed gives the call a copy of the cache, if there is one.
 func (b *Box) warmed(c *call) {
 	select {
@@ -123,5 +129,5 @@ func (b *Box) warmed(c *call) {
 		return
 	}
 	c.binds = append(c.binds, bind{outside: b.seed, inside: "/seed"})
-	c.argv = append([]string{"/bin/sh", "-c", `cp -R /seed /tmp/cache && exec "$@"`, "sh"}, c.argv...)
+	c.argv = append([]string{"/bin/sh", "-c", layOut, "sh"}, c.argv...)
 }
