@@ -1325,7 +1325,9 @@ coord.may_manage(p_w work_queue, p_agent text, p_by text, p_privileged boolean, 
 coord.memories_all(p_project bigint, p_1 bigint[], p_2 bigint[], p_3 bigint[], p_4 bigint[], p_5 bigint[], p_6 bigint[], p_need bigint[], p_archived boolean, p_limit integer) returns TABLE(id bigint, group_id bigint, seq integer, kind smallint, at bigint, len_title smallint, len_body smallint, flags smallint, skill smallint, sig bytea) security definer
 coord.memories_any(p_project bigint, p_any bigint[], p_need bigint[], p_archived boolean, p_limit integer) returns TABLE(id bigint, group_id bigint, seq integer, kind smallint, at bigint, len_title smallint, len_body smallint, flags smallint, skill smallint, sig bytea) security definer
 coord.memories_by_id(p_projects bigint[], p_ids bigint[]) returns TABLE(id bigint, doc jsonb) security definer
+coord.memories_near(p_project bigint, p_model text, p_vector real[], p_need bigint[], p_archived boolean, p_limit integer) returns TABLE(id bigint, group_id bigint, seq integer, kind smallint, at bigint, len_title smallint, len_body smallint, flags smallint, skill smallint, sig bytea) security definer
 coord.memories_newest(p_project bigint, p_need bigint[], p_archived boolean, p_limit integer) returns TABLE(id bigint, group_id bigint, seq integer, kind smallint, at bigint, len_title smallint, len_body smallint, flags smallint, skill smallint, sig bytea) security definer
+coord.memories_to_embed(p_limit integer) returns TABLE(project_id bigint, id bigint, rev integer, body text) security definer
 coord.memories_to_index(p_project bigint, p_ids bigint[], p_version integer, p_limit integer) returns TABLE(project_id bigint, id bigint, kind smallint, rev integer, doc jsonb) security definer
 coord.memory_json(p_e memory_episodic) returns jsonb
 coord.memory_place(p_project bigint, p_name text, p_imported boolean, p_at timestamp with time zone, OUT v_group bigint, OUT v_seq integer, OUT v_new boolean) returns record
@@ -1366,6 +1368,7 @@ coord.policy_version(p_project bigint) returns bigint security definer
 coord.policy_wire(p_p verification_policies) returns jsonb
 coord.poll_runner(p_only bigint, p_runner text, p_stale integer, p_lease integer, p_classes integer[], p_epoch integer, p_caps text) returns jsonb security definer
 coord.post_message(p_m messages, p_to text[], p_session bigint) returns jsonb
+coord.prepare_vectors(p_model text) returns boolean security definer
 coord.prior_failures(p_c changesets) returns integer
 coord.progress_work(p_project bigint, p_session bigint, p_task uuid, p_percent double precision, p_note text, p_token text) returns jsonb security definer
 coord.project_digest(p_project bigint, p_reader text, p_agent text, p_peek boolean) returns jsonb security definer
@@ -1383,6 +1386,7 @@ coord.put_agent(p_project bigint, p_by text, p_name text, p_in jsonb, p_create b
 coord.put_capability(p_project bigint, p_by text, p_name text, p_in jsonb, p_create boolean) returns jsonb security definer
 coord.put_memory_index(p_project bigint, p_id bigint, p_kind smallint, p_rev integer, p_at timestamp with time zone, p_group bigint, p_seq integer, p_new_group boolean, p_flags integer, p_skill integer, p_terms bigint[], p_sig bytea, p_words text[], p_title integer, p_body integer, p_version integer) returns void
 coord.put_policy(p_project bigint, p_by text, p_name text, p_in jsonb, p_create boolean, p_version integer) returns jsonb security definer
+coord.put_vectors(p_model text, p_projects bigint[], p_ids bigint[], p_revs integer[], p_dims integer, p_vectors real[]) returns integer security definer
 coord.query_audit(p_project bigint, p_agent text, p_operation text, p_since timestamp with time zone, p_success boolean, p_limit integer) returns jsonb security definer
 coord.queue_mail(p_project bigint, p_session bigint, p_agent text) returns void
 coord.read_handoffs(p_project bigint, p_agent text, p_limit integer) returns jsonb security definer
@@ -1520,6 +1524,7 @@ coord.unvote_from_forge(p_project bigint, p_repository text, p_head text, p_logi
 coord.update_session(p_only bigint, p_by text, p_session text, p_in jsonb) returns jsonb security definer
 coord.update_working(p_project bigint, p_session bigint, p_by text, p_item jsonb, p_changes jsonb) returns jsonb security definer
 coord.uuid7() returns uuid
+coord.vector_schema() returns text
 coord.verdict_findings(p_c changesets) returns jsonb
 coord.verdict_of(p_c changesets) returns jsonb
 coord.verdict_prompt(p_c changesets, p_task uuid) returns text

@@ -206,6 +206,11 @@ func (b *backend) open(ctx context.Context) (*live, error) {
 	if b.cfg.LLMURL != "" {
 		l.calls.store.SummariseWith(llm.New(b.cfg.LLMURL, b.cfg.LLMKey, b.cfg.LLMModel))
 	}
+	if b.cfg.EmbeddingsURL != "" {
+		for _, store := range []*coord.Store{l.calls.store, l.reads.store} {
+			store.EmbedWith(llm.New(b.cfg.EmbeddingsURL, b.cfg.EmbeddingsKey, b.cfg.EmbeddingsModel))
+		}
+	}
 	l.supabase, err = supa.Connect(supa.Config{URL: b.cfg.ProjectURL, Secret: b.cfg.Secret(), Public: b.cfg.Public(), Log: b.log},
 		l.hub, pooler.Session(db.DirectURL) != "", l.calls.store, l.reads.store)
 	if err != nil {

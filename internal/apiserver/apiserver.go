@@ -137,6 +137,9 @@ func assemble(cfg Config, pool *pgxpool.Pool, static *httpapi.Keys) *server {
 	if cfg.LLMURL != "" {
 		s.store.SummariseWith(llm.New(cfg.LLMURL, cfg.LLMKey, cfg.LLMModel))
 	}
+	if cfg.EmbeddingsURL != "" {
+		s.store.EmbedWith(llm.New(cfg.EmbeddingsURL, cfg.EmbeddingsKey, cfg.EmbeddingsModel))
+	}
 	watchPool(s.metrics, pool)
 	s.orchestrate()
 	s.metrics.Counter("coord_notify_reconnects_total", "Times the notification listener lost its connection or got none.", func() float64 { return float64(s.news.Stats().Reconnects) })

@@ -184,12 +184,16 @@ type AgentRunner struct {
 // URL is the coordinator's address, empty when none is set.
 func (r AgentRunner) URL() string { return strings.TrimRight(first(r.APIURL, r.Remote.URL()), "/") }
 
-// Model is an OpenAI-compatible endpoint that may shorten working memories. Without it, and when it fails, they are
-// shortened by what is built in.
+// Model is an OpenAI-compatible endpoint that may shorten working memories, and one that may make embeddings of memories.
+// Without them, and when they fail, what is built in serves.
 type Model struct {
 	LLMURL   string `env:"COORD_LLM_URL" example:"https://api.openai.com/v1" doc:"OpenAI-compatible endpoint that shortens older items of working memories; empty: they are shortened without a model"`
 	LLMKey   string `env:"COORD_LLM_KEY" doc:"its key"`
 	LLMModel string `env:"COORD_LLM_MODEL" example:"gpt-4.1-mini" doc:"model to ask for"`
+
+	EmbeddingsURL   string `env:"COORD_EMBEDDINGS_URL" example:"http://127.0.0.1:11434/v1" doc:"OpenAI-compatible endpoint that makes embeddings; with pgvector in the database, recall finds memories by meaning as well as by words"`
+	EmbeddingsKey   string `env:"COORD_EMBEDDINGS_KEY" doc:"its key"`
+	EmbeddingsModel string `env:"COORD_EMBEDDINGS_MODEL" example:"nomic-embed-text" doc:"model to ask for; another one embeds every memory anew"`
 }
 
 // API is the configuration of cmd/api.

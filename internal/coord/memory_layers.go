@@ -242,15 +242,19 @@ type SweptMemory struct {
 	Archived int `json:"archived"`
 	Deleted  int `json:"deleted"`
 	Indexed  int `json:"-"`
+	Embedded int `json:"-"`
 }
 
 // SweepMemory keeps the index: folds queued counts, indexes what SQL alone wrote or an older tokeniser indexed, applies
-// retention. Each at most limit rows. Idempotent and safe beside itself.
+// retention, each at most limit rows, and embeds the next memories where that is set up. Idempotent and safe beside itself.
 func (s *Store) SweepMemory(ctx context.Context, limit int) (SweptMemory, error) {
 	out, err := act[SweptMemory](ctx, s, `select coord.sweep_memory($1)`, limit)
 	if err != nil {
 		return out, err
 	}
-	out.Indexed, err = s.IndexMemories(ctx, limit)
+	if out.Indexed, err = s.IndexMemories(ctx, limit); err != nil {
+		return out, err
+	}
+	out.Embedded, err = s.EmbedMemories(ctx)
 	return out, err
 }

@@ -44,6 +44,7 @@ func (m *mind) sweep() coord.SweptMemory {
 		all.Archived += did.Archived
 		all.Deleted += did.Deleted
 		all.Indexed += did.Indexed
+		all.Embedded += did.Embedded
 		if did.Folded+did.Indexed == 0 {
 			return all
 		}

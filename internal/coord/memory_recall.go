@@ -83,9 +83,13 @@ func (s *Store) Recall(ctx context.Context, c ident.Caller, in client.Recall) (c
 			return client.Recalled{}, err
 		}
 	}
-	r, notes, err := s.search(ctx, q, projects)
+	vector, note := s.meaning(ctx, q.Text)
+	r, notes, err := s.search(ctx, q, projects, vector)
 	if err != nil {
 		return client.Recalled{}, err
+	}
+	if note != "" {
+		notes = append(notes, note)
 	}
 	out := client.Recalled{Truncated: r.Truncated, NothingRelevant: r.Nothing, LowConfidence: r.Unsure, Reason: r.Reason, Notes: notes, Memories: []client.Memory{}}
 	hits, err := s.read(ctx, r.found)
@@ -122,7 +126,8 @@ type searched struct {
 }
 
 // search runs q in each project and unites the hits by relevance, which is relative to the question and so comparable.
-func (s *Store) search(ctx context.Context, q recall.Query, projects []projectRef) (searched, []string, error) {
+// A vector of the question adds the memories that are near by meaning.
+func (s *Store) search(ctx context.Context, q recall.Query, projects []projectRef, vector []float32) (searched, []string, error) {
 	var out searched
 	var notes []string
 	if len(projects) > maxProjects {
@@ -133,6 +138,9 @@ func (s *Store) search(ctx context.Context, q recall.Query, projects []projectRe
 	for _, p := range projects {
 		q.Project = p.ID
 		r, err := recall.Search(ctx, memorySource{s, p.ID}, q, s.recallParams())
+		if err == nil && vector != nil {
+			r, err = s.withMeaning(ctx, q, r, vector)
+		}
 		if err != nil {
 			return out, nil, err
 		}
@@ -263,6 +271,9 @@ func (h *found) why() string {
 	}
 	if h.Parts.Context > h.Parts.Words {
 		parts = append(parts, "its session is about this")
+	}
+	if h.Parts.Meaning {
+		parts = append(parts, "near in meaning")
 	}
 	if h.Parts.Newer {
 		parts = append(parts, "newest version")

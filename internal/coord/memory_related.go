@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/agent-coordinator/agent-coordinator/client"
@@ -26,6 +27,8 @@ const (
 // minds are the models the memory may use, of which none is needed, and what is known of the projects.
 type minds struct {
 	summariser Summariser
+	embedder   Embedder
+	vectors    atomic.Int32 // whether the database can keep vectors: 0 unknown, 1 yes, 2 no
 
 	mu   sync.Mutex
 	full map[int64]cached[bool]
@@ -72,7 +75,7 @@ func (s *Store) RelatedMemories(ctx context.Context, c ident.Caller, text string
 		return nil, err
 	}
 	q := recall.Query{Text: text, Paths: paths[:min(len(paths), 50)], Limit: 2 * relatedMost, Now: time.Now().Unix()}
-	r, _, err := s.search(ctx, q, []projectRef{{ID: c.ProjectID}})
+	r, _, err := s.search(ctx, q, []projectRef{{ID: c.ProjectID}}, nil)
 	if err != nil || len(r.found) == 0 {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 )
@@ -61,15 +62,46 @@ func (c *Client) Summarise(ctx context.Context, text string, limit int) (string,
 	return strings.TrimSpace(out.Choices[0].Message.Content), nil
 }
 
+// maxVectors bounds the answer with embeddings: 64 texts of 4,096 numbers fit.
+const maxVectors = 16 << 20
+
+// Embed returns a vector for each text, all of one length. Error when the endpoint answers another number of them.
+func (c *Client) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+	var out struct {
+		Data []struct {
+			Index     int       `json:"index"`
+			Embedding []float32 `json:"embedding"`
+		} `json:"data"`
+	}
+	if err := c.ask(ctx, "/embeddings", map[string]any{"model": c.model, "input": texts, "encoding_format": "float"}, &out, maxVectors); err != nil {
+		return nil, err
+	}
+	vectors := make([][]float32, len(texts))
+	for _, d := range out.Data {
+		if d.Index < 0 || d.Index >= len(vectors) || len(d.Embedding) == 0 || len(d.Embedding) != len(out.Data[0].Embedding) {
+			return nil, errors.New("the model answered vectors that do not belong to what was asked")
+		}
+		vectors[d.Index] = d.Embedding
+	}
+	if slices.ContainsFunc(vectors, func(v []float32) bool { return v == nil }) {
+		return nil, fmt.Errorf("the model answered %d vectors for %d texts", len(out.Data), len(texts))
+	}
+	return vectors, nil
+}
+
 // post sends one request and decodes its answer. Errors name the status, never the key or the body.
 func (c *Client) post(ctx context.Context, path string, in, out any) error {
+	return c.ask(ctx, path, in, out, maxReply)
+}
+
+func (c *Client) ask(ctx context.Context, path string, in, out any, most int64) error {
 	body, err := json.Marshal(in)
 	if err != nil {
 		return fmt.Errorf("encode the request: %w", err)
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url+path, bytes.NewReader(body))
 	if err != nil {
-		return fmt.Errorf("COORD_LLM_URL: %w", err)
+		return fmt.Errorf("address of the model's endpoint: %w", err)
 	}
 	req.Header.Set("Content-Type", "application/json")
 	if c.key != "" {
@@ -83,7 +115,7 @@ func (c *Client) post(ctx context.Context, path string, in, out any) error {
 	if resp.StatusCode != http.StatusOK {
 		return fmt.Errorf("the model's endpoint answered %d", resp.StatusCode)
 	}
-	raw, err := io.ReadAll(io.LimitReader(resp.Body, maxReply))
+	raw, err := io.ReadAll(io.LimitReader(resp.Body, most))
 	if err != nil {
 		return errors.New("the model's answer broke off")
 	}

@@ -36,6 +36,7 @@ type Parts struct {
 	Matched                     []string // terms of the query it has
 	Newer                       bool     // an older version is behind it
 	Older                       bool     // there is a newer version
+	Meaning                     bool     // its vector is near the question's
 }
 
 // Search runs q over src. It fails only when src does.

@@ -165,7 +165,7 @@ begin
   if v_i.id is not null then
     insert into coord.memory_fold (project_id, delta, len_title, len_body, terms) values (p_project, -1, v_i.len_title, v_i.len_body, v_i.terms);
     insert into coord.memory_fold (project_id, delta, len_title, len_body, terms, words) values (p_project, 1, p_title, p_body, p_terms, coalesce(p_words, '{}'));
-    update coord.memory_index i set terms = p_terms, sig = p_sig, len_title = p_title, len_body = p_body, version = p_version, rev = p_rev
+    update coord.memory_index i set terms = p_terms, sig = p_sig, len_title = p_title, len_body = p_body, version = p_version, rev = p_rev, flags = i.flags & ~32
       where i.project_id = p_project and i.id = p_id;
     return true;
   end if;
