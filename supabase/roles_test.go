@@ -28,8 +28,9 @@ var readers = map[string]audience{
 	"handoff_documents": project, "memory_episodic": project, "memory_procedural": project, "memory_working": project,
 	"sessions": project, "events": project, "runs": project, "lock_list": project, "work_list": project, "session_list": project,
 	"changesets": project, "changeset_files": project, "verification_results": project, "approval_queue": project, "approval_votes": project,
-	"changeset_events": project, "verification_policies": project, "verification_policy_versions": project,
-	"messages": members, "message_recipients": members,
+	"changeset_events": project, "verification_policies": project, "verification_policy_versions": project, "agent_trust": project, "trust_events": project,
+	"lock_violations": project,
+	"messages":        members, "message_recipients": members,
 	"runners": installation, "agent_blueprints": installation, "capabilities": installation,
 }
 

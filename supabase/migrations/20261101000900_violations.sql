@@ -25,6 +25,7 @@ create index lock_violations_newest on public.lock_violations (project_id, creat
 create index lock_violations_again on public.lock_violations (project_id, session_ref, path, last_at desc);
 alter table public.lock_violations enable row level security;
 revoke all on public.lock_violations from anon, authenticated;
+revoke all on sequence public.lock_violations_id_seq from anon, authenticated;
 grant select on public.lock_violations to anon, authenticated;
 grant select, insert, update, delete on public.lock_violations to service_role;
 create policy lock_violations_read on public.lock_violations for select to anon, authenticated using (project_id in (select id from public.projects));
