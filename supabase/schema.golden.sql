@@ -86,6 +86,11 @@ coord.idempotency
   body_hash bytea not null
   reply jsonb
   created_at timestamp with time zone not null default coord.now()
+coord.issue_tasks
+  project_id bigint not null
+  key text not null
+  task_id uuid not null
+  created_at timestamp with time zone not null default coord.now()
 coord.lease
   project_id bigint not null
   queue smallint not null
@@ -839,6 +844,7 @@ coord.gateway_outbox: gateway_outbox_pkey PRIMARY KEY (project_id, id)
 coord.gateway_outbox: gateway_outbox_project_id_kind_dedupe_key_key UNIQUE (project_id, kind, dedupe_key)
 coord.idempotency: idempotency_key_check CHECK (((length(key) >= 1) AND (length(key) <= 255)))
 coord.idempotency: idempotency_pkey PRIMARY KEY (project_id, agent_id, operation, key)
+coord.issue_tasks: issue_tasks_pkey PRIMARY KEY (project_id, key)
 coord.lease: lease_pkey PRIMARY KEY (project_id, queue, until, id)
 coord.line_heads: line_heads_pkey PRIMARY KEY (project_id, repository, line)
 coord.line_moves: line_moves_pkey PRIMARY KEY (project_id, repository, line, before_sha, after_sha)
@@ -986,6 +992,7 @@ CREATE UNIQUE INDEX gateway_outbox_project_id_kind_dedupe_key_key ON coord.gatew
 CREATE INDEX gateway_outbox_target ON coord.gateway_outbox USING btree (project_id, kind, target, id) WHERE (done_at IS NULL)
 CREATE INDEX idempotency_age ON coord.idempotency USING btree (created_at)
 CREATE UNIQUE INDEX idempotency_pkey ON coord.idempotency USING btree (project_id, agent_id, operation, key)
+CREATE UNIQUE INDEX issue_tasks_pkey ON coord.issue_tasks USING btree (project_id, key)
 CREATE UNIQUE INDEX lease_pkey ON coord.lease USING btree (project_id, queue, until, id)
 CREATE INDEX line_heads_of ON coord.line_heads USING btree (project_id, repository, head_sha)
 CREATE UNIQUE INDEX line_heads_pkey ON coord.line_heads USING btree (project_id, repository, line)
@@ -1148,6 +1155,7 @@ coord.apply_gone(p_project bigint, p_in jsonb) returns jsonb security definer
 coord.apply_head(p_project bigint, p_in jsonb) returns jsonb security definer
 coord.apply_verdict(p_v coord.task_verdicts, p_c changesets) returns text[]
 coord.approval_wire(p_a approval_queue) returns jsonb
+coord.assign_issue(p_project bigint, p_key text, p_repository text, p_task jsonb) returns jsonb security definer
 coord.audit(p_project bigint, p_session bigint, p_by text, p_operation text, p_ids text[], p_success boolean DEFAULT true, p_reason text DEFAULT NULL::text, p_parameters jsonb DEFAULT NULL::jsonb, p_result jsonb DEFAULT NULL::jsonb) returns void
 coord.audit_guard() returns trigger
 coord.audit_waiver() returns trigger security definer
@@ -1405,6 +1413,7 @@ coord.release_locks(p_project bigint, p_session bigint, p_by text, p_home bigint
 coord.release_work(p_project bigint, p_session bigint, p_by text, p_task uuid, p_reason text, p_token text) returns jsonb security definer
 coord.remember(p_project bigint, p_session bigint, p_by text, p_doc jsonb, p_terms bigint[], p_sig bytea, p_words text[], p_title integer, p_body integer, p_tokens integer, p_version integer) returns jsonb security definer
 coord.remove_runner(p_r runners) returns text[]
+coord.renew_label_locks(p_minutes integer) returns integer security definer
 coord.renew_session_locks(p_project bigint, p_session bigint, p_minutes integer DEFAULT NULL::integer) returns jsonb security definer
 coord.renew_work(p_project bigint, p_session bigint) returns integer security definer
 coord.reopen_changeset(p_c changesets, p_why text) returns text[]
@@ -1545,6 +1554,7 @@ coord.work_counts(p_project bigint) returns jsonb
 coord.work_session(p_project bigint, p_session bigint) returns agent_sessions
 coord.work_stats(p_project bigint) returns jsonb security definer
 coord.work_topic(p_project bigint) returns text
+coord.working_session(p_project bigint, p_agent text, p_task uuid) returns text security definer
 coord.write_handoff(p_project bigint, p_session bigint, p_by text, p_summary text, p_doc jsonb, p_to text) returns jsonb security definer
 coord.wrong_report(p_r runs, p_runner text, p_kind text) returns void
 

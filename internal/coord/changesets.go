@@ -91,6 +91,7 @@ type RoutingChangeset struct {
 	AgentVerified bool           `json:"agent_verified"`
 	Actor         string         `json:"actor_login"`
 	SessionID     string         `json:"session_id"`
+	TaskID        string         `json:"task_id"`
 	Fork          bool           `json:"is_fork"`
 	Draft         bool           `json:"draft"`
 	ClaimedFiles  []string       `json:"claimed_files"`

@@ -1,10 +1,14 @@
 package coord
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"strings"
 	"time"
+
+	"github.com/agent-coordinator/agent-coordinator/client"
 )
 
 // Delivery is a stored webhook delivery, as it came over the wire.
@@ -86,4 +90,45 @@ func (s *Store) EndOutbox(ctx context.Context, r OutboxRow, outcome, problem str
 // PurgeOutbox removes at most limit notifications that were done with more than days ago.
 func (s *Store) PurgeOutbox(ctx context.Context, days, limit int) (int, error) {
 	return one[int](ctx, s, `select coord.purge_outbox($1, $2)`, days, limit)
+}
+
+// IssueTask is an issue that is to become a task of one agent.
+type IssueTask struct {
+	Key        string // names issue and agent
+	Repository string
+	Agent      string
+	Title      string
+	Body       string
+	URL        string
+	Number     int
+}
+
+// AssignIssue makes the task, once per key, and returns its id; created is false when it was there.
+func (s *Store) AssignIssue(ctx context.Context, project int64, t IssueTask) (id string, created bool, err error) {
+	text := strings.TrimSpace(t.Title + "\n\n" + t.Body)
+	if r := []rune(text); len(r) > 20_000 {
+		text = string(r[:20_000])
+	}
+	task, err := json.Marshal(client.TaskSpec{
+		TaskType: "issue", Description: cmp.Or(text, t.URL), InputData: map[string]any{"url": t.URL, "number": t.Number, "repository": t.Repository},
+		Labels: []string{"github-issue", "agent:" + t.Agent},
+	})
+	if err != nil {
+		return "", false, err
+	}
+	out, err := act[struct {
+		TaskID  string `json:"task_id"`
+		Created bool   `json:"created"`
+	}](ctx, s, `select coord.assign_issue($1, $2, $3, $4)`, project, t.Key, t.Repository, task)
+	return out.TaskID, out.Created, err
+}
+
+// RenewLabelLocks keeps the locks that labels hold for another while.
+func (s *Store) RenewLabelLocks(ctx context.Context, minutes int) (int, error) {
+	return one[int](ctx, s, `select coord.renew_label_locks($1)`, minutes)
+}
+
+// WorkingSession is the session in which an agent is at work on a task, else at all; "" is its implicit one.
+func (s *Store) WorkingSession(ctx context.Context, project int64, agent, task string) (string, error) {
+	return one[string](ctx, s, `select coord.working_session($1, $2, nullif($3, '')::uuid)`, project, agent, task)
 }

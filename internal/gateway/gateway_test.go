@@ -216,6 +216,13 @@ func (w *world) state(head, state string) client.ChangesetDetail {
 	return w.await(head, state, func(c client.ChangesetDetail) bool { return c.State == state })
 }
 
+func changed(paths ...string) (out []route.File) {
+	for _, p := range paths {
+		out = append(out, route.File{Path: p, Status: "modified", Additions: 10})
+	}
+	return out
+}
+
 // fakeForge is a forge whose answers are set.
 type fakeForge struct {
 	mu         sync.Mutex

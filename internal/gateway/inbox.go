@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -170,6 +171,8 @@ func (g *Gateway) apply(ctx context.Context, e githubevent.Event, p prepared) (d
 	return done{ignored: "nothing is done about " + string(e.Kind)}, nil
 }
 
+var isUUID = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
+
 // head is the commit that an event tells of, as the data layer takes it.
 func head(e githubevent.Event) coord.Head {
 	c := e.Change
@@ -194,7 +197,7 @@ func head(e githubevent.Event) coord.Head {
 	}
 	if agent, task, ok := githubevent.AgentBranch(c.Branch); ok && !c.Fork {
 		h.AgentID = agent
-		if len(task) == 36 {
+		if isUUID.MatchString(task) {
 			h.TaskID = task
 		}
 	}

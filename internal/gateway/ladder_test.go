@@ -10,7 +10,6 @@ import (
 	"github.com/agent-coordinator/agent-coordinator/client"
 	"github.com/agent-coordinator/agent-coordinator/internal/fault"
 	"github.com/agent-coordinator/agent-coordinator/internal/gateway/executors"
-	"github.com/agent-coordinator/agent-coordinator/internal/route"
 )
 
 // two is a world with both places at hand.
@@ -20,11 +19,7 @@ func two(t *testing.T, files ...string) (w *world, inline, github *fakePlace) {
 	w = newWorld(t, func(c *Config) {
 		c.Places = []Place{{Executor: inline, CheckEvery: 50 * time.Millisecond}, {Executor: github, CheckEvery: 100 * time.Millisecond}}
 	})
-	var list []route.File
-	for _, f := range files {
-		list = append(list, route.File{Path: f, Status: "modified", Additions: 10})
-	}
-	w.forge.files = list
+	w.forge.files = changed(files...)
 	return w, inline, github
 }
 

@@ -98,8 +98,11 @@ func (g *Gateway) sweep(ctx context.Context) (int, error) {
 	return n, err
 }
 
-// tidy removes what nobody will ask for any more.
+// tidy keeps what labels lock, and removes what nobody will ask for any more.
 func (g *Gateway) tidy(ctx context.Context) (int, error) {
+	if _, err := g.store.RenewLabelLocks(ctx, labelTTL); err != nil {
+		return 0, err
+	}
 	deliveries, err := g.store.PurgeDeliveries(ctx, keepDays, purgeLimit)
 	if err != nil {
 		return 0, err

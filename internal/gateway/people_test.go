@@ -159,7 +159,9 @@ func TestAgentsSubmit(t *testing.T) {
 		t.Errorf("%+v %v", again, err)
 	}
 	// What it claims can only add: the claimed path needs a person.
-	if c := w.await(sha(1), "people are asked", func(c client.ChangesetDetail) bool { return len(c.Approvals) == 1 && c.Approvals[0].Status == "pending" }); c.AgentID != "bot" || c.SessionID != "s" || c.Source != "agent" || c.FileCount != 2 {
+	if c := w.await(sha(1), "people are asked", func(c client.ChangesetDetail) bool {
+		return len(c.Approvals) == 1 && c.Approvals[0].Status == "pending"
+	}); c.AgentID != "bot" || c.SessionID != "s" || c.Source != "agent" || c.FileCount != 2 {
 		t.Errorf("%+v", c.Changeset)
 	}
 	// Nobody can tell what the commit holds: its word is not enough.

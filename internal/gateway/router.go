@@ -53,8 +53,12 @@ func (g *Gateway) routeSome(ctx context.Context) (int, error) {
 // never lowers what is asked for.
 func (g *Gateway) routeOne(ctx context.Context, c coord.RoutingChangeset) error {
 	r, err := g.routing(ctx, c)
+	stored := false
 	if err == nil {
-		_, err = g.store.StoreRoute(ctx, c, r)
+		stored, err = g.store.StoreRoute(ctx, c, r)
+	}
+	if stored {
+		g.holdBranch(ctx, c, r.Files, r.LockViolations)
 	}
 	if err == nil || fault.Is(err, client.CodeUnavailable) && !errors.Is(err, errOutside) {
 		return err
