@@ -67,6 +67,8 @@ prove: ## the long proofs (races, crashes, thousands of tasks); docs/PROOFS.md h
 e2e: build ## end to end with the real binaries and the real hosts (npm installs those into .e2e/)
 	@mkdir -p .e2e && cp test/e2e/hosts/package.json .e2e/
 	cd .e2e && npm install --no-package-lock --no-audit --no-fund --loglevel=error
+	cd .e2e && npm pack --silent @octokit/openapi@23.0.2 >/dev/null && tar xzf octokit-openapi-23.0.2.tgz package/generated/api.github.com.json
+	GITHUB_OPENAPI=$(CURDIR)/.e2e/package/generated/api.github.com.json go test -count=1 -run Golden ./internal/gateway/githubtest
 	E2E_HOSTS=$(CURDIR)/.e2e $(GO_TEST) -tags e2e -count=1 -timeout 30m ./test/e2e/...
 
 e2e-short: build ## a short end-to-end run: the demo, whose claims are checked, and the crash tests

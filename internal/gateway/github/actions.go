@@ -65,9 +65,9 @@ func dispatchError(repository, workflow, branch string, err error) error {
 	}
 	switch code := status(err); {
 	case code == http.StatusNotFound:
-		return fmt.Errorf("%w to dispatch %s of %s: it is not on the branch %s, or the credentials lack actions:write: %w", ghexec.ErrRefused, workflow, repository, branch, err)
+		return fmt.Errorf("%w to dispatch %s of %s: it is not on the branch %s, or the credentials lack actions:write", ghexec.ErrRefused, workflow, repository, branch)
 	case code >= 400 && code < 500 && code != http.StatusRequestTimeout:
-		return fmt.Errorf("%w to dispatch %s of %s: %w", ghexec.ErrRefused, workflow, repository, err)
+		return fmt.Errorf("%w to dispatch %s of %s: %s", ghexec.ErrRefused, workflow, repository, message(err))
 	}
 	return fmt.Errorf("dispatching %s of %s: %w", workflow, repository, err)
 }

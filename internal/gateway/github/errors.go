@@ -80,6 +80,15 @@ func status(err error) int {
 	return 0
 }
 
+// message is what GitHub gave as the reason, without addresses.
+func message(err error) string {
+	var answer *gh.ErrorResponse
+	if errors.As(err, &answer) && answer.Message != "" {
+		return answer.Message
+	}
+	return err.Error()
+}
+
 // says looks for a phrase in what GitHub gave as the reason. GitHub has no codes for some cases.
 func says(err error, phrase string) bool {
 	var answer *gh.ErrorResponse

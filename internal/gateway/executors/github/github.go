@@ -16,7 +16,7 @@ import (
 
 const (
 	// DefaultWorkflow is dispatched for policies that name none.
-	DefaultWorkflow = "gateway-verify.yml"
+	DefaultWorkflow = "verify.yml"
 	// DefaultSettle is how long a dispatched run may take to show in GitHub's list.
 	DefaultSettle = time.Minute
 	// skew covers a clock of ours that goes ahead of GitHub's.
