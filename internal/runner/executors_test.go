@@ -3,6 +3,7 @@ package runner
 import (
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -152,5 +153,34 @@ func TestTheExecutorOfTheDocumentation(t *testing.T) {
 	}
 	if got := f.texts("ses_run_sh"); len(got) != 2 || !strings.HasSuffix(got[0], "bytes read") || got[1] != "session_stop" {
 		t.Errorf("events %q", got)
+	}
+}
+
+// TestTheTemplateIsAnExecutor: what people copy runs as it is, for a start and a resume.
+func TestTheTemplateIsAnExecutor(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("python3"); err != nil {
+		t.Skip("there is no python3 on this machine")
+	}
+	f := newFake(t)
+	cfg := f.config(t)
+	var err error
+	cfg.Profile, cfg.Executor, err = AtPath("../..", "executors/template/ao-template-exec")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.starts(t, cfg)
+	f.give("run_1", "hello", map[string]any{"session_id": "ses_t"})
+	if kind, detail := f.ends("run_1"); kind != "completed" {
+		t.Fatalf("%s %s", kind, detail)
+	}
+	f.give("run_2", "more", map[string]any{"session_id": "ses_t", "type": "resume_session"})
+	if kind, detail := f.ends("run_2"); kind != "completed" {
+		t.Fatalf("%s %s", kind, detail)
+	}
+	if got := f.texts("ses_t"); !slices.Equal(got, []string{
+		"user: hello", "assistant: start: hello", "session_stop", "session_start", "user: more", "assistant: resume: more", "session_stop",
+	}) {
+		t.Errorf("%q", got)
 	}
 }
