@@ -22,7 +22,7 @@ type VerificationPolicy struct {
 	Patterns          []string        `json:"patterns"`
 	ExcludePatterns   []string        `json:"exclude_patterns,omitempty"`
 	FoldCase          bool            `json:"fold_case,omitempty"`
-	RequiredEnv       []string        `json:"required_env,omitempty" doc:"environment variables the executor must have"`
+	RequiredEnv       []string        `json:"required_env,omitempty" doc:"environment variables that must be set for the gateway, else the policy is blocked"`
 	TimeoutSeconds    int             `json:"timeout_seconds"`
 	Required          bool            `json:"required" doc:"false: advisory, never decides the verdict"`
 	Waivable          bool            `json:"waivable" doc:"trust may drop it for small changes"`
@@ -105,7 +105,7 @@ type PolicyRest struct {
 	Repository        *string          `json:"repository,omitempty" maxLength:"500" doc:"glob over the normalised remote; empty: every repository"`
 	Branch            *string          `json:"branch,omitempty" maxLength:"500" doc:"glob over the branch; empty: every branch"`
 	FoldCase          *bool            `json:"fold_case,omitempty" doc:"match without regard to case"`
-	RequiredEnv       *[]string        `json:"required_env,omitempty" maxItems:"50" maxLength:"200" doc:"environment variables the executor must have"`
+	RequiredEnv       *[]string        `json:"required_env,omitempty" maxItems:"50" maxLength:"200" doc:"environment variables that must be set for the gateway, else the policy is blocked"`
 	TimeoutSeconds    *int             `json:"timeout_seconds,omitempty" minimum:"1" maximum:"86400"`
 	Required          *bool            `json:"required,omitempty" doc:"false: advisory, never decides the verdict"`
 	Waivable          *bool            `json:"waivable,omitempty" doc:"trust may drop it for small changes"`

@@ -177,3 +177,19 @@ func TestLockViolationsRaiseATier(t *testing.T) {
 		}
 	}
 }
+
+// A policy whose environment is not there is blocked, never passed.
+func TestMissingEnvironmentBlocks(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.run()
+	env := []string{"ROUTE_TEST_IS_NOT_SET"}
+	if _, err := w.store.UpdatePolicy(context.Background(), w.caller(), client.UpdatePolicy{Name: "static-all", PolicyRest: client.PolicyRest{RequiredEnv: &env}}); err != nil {
+		t.Fatal(err)
+	}
+	w.deliver("push", push("main", sha(0), sha(1), 1000))
+	c := w.await(sha(1), "a blocked run", func(c client.ChangesetDetail) bool { return len(c.Runs) > 0 })
+	if c.Runs[0].Conclusion != "blocked" || !strings.Contains(c.Runs[0].Reason, env[0]) || c.State == "passed" {
+		t.Errorf("%+v", c)
+	}
+}

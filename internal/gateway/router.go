@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -169,7 +170,7 @@ func (g *Gateway) checkPlace(ctx context.Context, c coord.RoutingChangeset, step
 		if place == nil || name == "ntm" && (c.Fork || name != step.Executor) { // whom ntm may run for is routing's matter
 			continue
 		}
-		err := place.Available(ctx, job)
+		err := cmp.Or(missingEnv(p.RequiredEnv), place.Available(ctx, job))
 		if err == nil {
 			step.Executor = name
 			return step
@@ -178,6 +179,16 @@ func (g *Gateway) checkPlace(ctx context.Context, c coord.RoutingChangeset, step
 	}
 	step.Executor, step.Blocked = "", cmp.Or(strings.Join(why, "; "), "no executor of its policy is there")
 	return step
+}
+
+// missingEnv says what a policy needs in the gateway's environment and is not there.
+func missingEnv(names []string) error {
+	for _, name := range names {
+		if os.Getenv(name) == "" {
+			return fmt.Errorf("its policy needs %s, which is not set for the gateway", name)
+		}
+	}
+	return nil
 }
 
 func refOf(c coord.RoutingChangeset) ChangeRef {

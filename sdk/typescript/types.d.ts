@@ -927,7 +927,7 @@ export interface CreatePolicy {
   repository?: string;
   /** false: advisory, never decides the verdict */
   required?: boolean;
-  /** environment variables the executor must have (at most 50 items) */
+  /** environment variables that must be set for the gateway, else the policy is blocked (at most 50 items) */
   required_env?: Array<string>;
   /** a person approves beside the run */
   requires_approval?: boolean;
@@ -1657,7 +1657,7 @@ export interface Policies {
     repository?: string;
     /** false: advisory, never decides the verdict */
     required: boolean;
-    /** environment variables the executor must have */
+    /** environment variables that must be set for the gateway, else the policy is blocked */
     required_env?: Array<string> | null;
     /** a person approves beside the run */
     requires_approval?: boolean;
@@ -1721,7 +1721,7 @@ export interface PolicyVersions {
       repository?: string;
       /** false: advisory, never decides the verdict */
       required: boolean;
-      /** environment variables the executor must have */
+      /** environment variables that must be set for the gateway, else the policy is blocked */
       required_env?: Array<string> | null;
       /** a person approves beside the run */
       requires_approval?: boolean;
@@ -3023,7 +3023,7 @@ export interface UpdatePolicy {
   repository?: string;
   /** false: advisory, never decides the verdict */
   required?: boolean;
-  /** environment variables the executor must have (at most 50 items) */
+  /** environment variables that must be set for the gateway, else the policy is blocked (at most 50 items) */
   required_env?: Array<string>;
   /** a person approves beside the run */
   requires_approval?: boolean;
@@ -3121,7 +3121,7 @@ export interface VerificationPolicy {
   repository?: string;
   /** false: advisory, never decides the verdict */
   required: boolean;
-  /** environment variables the executor must have */
+  /** environment variables that must be set for the gateway, else the policy is blocked */
   required_env?: Array<string> | null;
   /** a person approves beside the run */
   requires_approval?: boolean;

@@ -1185,7 +1185,7 @@ class CreatePolicy(_CreatePolicyRequired, total=False):
     required: bool
     """false: advisory, never decides the verdict"""
     required_env: List[str]
-    """environment variables the executor must have (at most 50 items)"""
+    """environment variables that must be set for the gateway, else the policy is blocked (at most 50 items)"""
     requires_approval: bool
     """a person approves beside the run"""
     retry_max: int
@@ -2052,7 +2052,7 @@ class PoliciesPolicies(_PoliciesPoliciesRequired, total=False):
     repository: str
     """glob over the normalised remote; empty: every repository"""
     required_env: Optional[List[str]]
-    """environment variables the executor must have"""
+    """environment variables that must be set for the gateway, else the policy is blocked"""
     requires_approval: bool
     """a person approves beside the run"""
     retry_max: int
@@ -2119,7 +2119,7 @@ class PolicyVersionsVersionsPolicy(_PolicyVersionsVersionsPolicyRequired, total=
     repository: str
     """glob over the normalised remote; empty: every repository"""
     required_env: Optional[List[str]]
-    """environment variables the executor must have"""
+    """environment variables that must be set for the gateway, else the policy is blocked"""
     requires_approval: bool
     """a person approves beside the run"""
     retry_max: int
@@ -3719,7 +3719,7 @@ class UpdatePolicy(_UpdatePolicyRequired, total=False):
     required: bool
     """false: advisory, never decides the verdict"""
     required_env: List[str]
-    """environment variables the executor must have (at most 50 items)"""
+    """environment variables that must be set for the gateway, else the policy is blocked (at most 50 items)"""
     requires_approval: bool
     """a person approves beside the run"""
     retry_max: int
@@ -3833,7 +3833,7 @@ class VerificationPolicy(_VerificationPolicyRequired, total=False):
     repository: str
     """glob over the normalised remote; empty: every repository"""
     required_env: Optional[List[str]]
-    """environment variables the executor must have"""
+    """environment variables that must be set for the gateway, else the policy is blocked"""
     requires_approval: bool
     """a person approves beside the run"""
     retry_max: int
