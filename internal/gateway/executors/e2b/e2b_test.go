@@ -3,8 +3,6 @@ package e2b
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"os/exec"
 	"strings"
@@ -61,12 +59,7 @@ func (b *bench) start() *Executor {
 }
 
 func (b *bench) job(command string) executors.Job {
-	id := make([]byte, 8)
-	_, _ = rand.Read(id)
-	return executors.Job{
-		ID: hex.EncodeToString(id), CloneURL: b.Remote, HeadSHA: b.head, Timeout: time.Minute, StartedAt: time.Now(),
-		Policy: route.Policy{Name: "deps", Command: command},
-	}
+	return executortest.NewJob(b.Remote, b.head, route.Policy{Name: "deps", Command: command})
 }
 
 func (b *bench) verify(command string) executors.Outcome {

@@ -3,11 +3,14 @@ package executortest
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/agent-coordinator/agent-coordinator/internal/gateway/executors"
+	"github.com/agent-coordinator/agent-coordinator/internal/route"
 )
 
 // Kind is what the job's command does.
@@ -45,6 +48,13 @@ func Run(t *testing.T, make func(t *testing.T) Place) {
 			t.Parallel()
 			test(t, make(t))
 		})
+	}
+}
+
+// NewJob makes a job with an id of its own, for a commit that git can fetch.
+func NewJob(cloneURL, head string, policy route.Policy) executors.Job {
+	return executors.Job{
+		ID: strings.ToLower(rand.Text()), CloneURL: cloneURL, HeadSHA: head, Timeout: time.Minute, StartedAt: time.Now(), Trust: 2, Policy: policy,
 	}
 }
 

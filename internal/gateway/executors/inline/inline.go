@@ -101,8 +101,21 @@ func New(cfg Config) (*Executor, error) {
 	if err := os.Chmod(cfg.Dir, 0o711); err != nil {
 		return nil, err
 	}
+	e.tidy()
 	e.runs = local.New()
 	return e, nil
+}
+
+// tidy removes what processes that were killed left behind.
+func (e *Executor) tidy() {
+	for _, pattern := range []string{"warming*", "probe*"} {
+		left, _ := filepath.Glob(filepath.Join(e.cfg.Dir, pattern))
+		for _, dir := range left {
+			if info, err := os.Stat(dir); err == nil && time.Since(info.ModTime()) > 2*warmTimeout {
+				_ = os.RemoveAll(dir)
+			}
+		}
+	}
 }
 
 // Close cancels what runs and waits for it.

@@ -1,8 +1,6 @@
 package inline
 
 import (
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"log/slog"
 	"os"
@@ -109,12 +107,9 @@ func (b *bench) start() *Executor {
 }
 
 func (b *bench) job(base, head string, tools ...string) executors.Job {
-	id := make([]byte, 8)
-	_, _ = rand.Read(id)
-	return executors.Job{
-		ID: hex.EncodeToString(id), CloneURL: b.Remote, BaseSHA: base, HeadSHA: head, Timeout: 2 * time.Minute, StartedAt: time.Now(),
-		Policy: route.Policy{Name: "static-all", Tools: tools},
-	}
+	job := executortest.NewJob(b.Remote, head, route.Policy{Name: "static-all", Tools: tools})
+	job.BaseSHA, job.Timeout = base, 2*time.Minute
+	return job
 }
 
 // verify runs the tools on the change.

@@ -2,8 +2,6 @@ package ntm
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -56,12 +54,7 @@ func (b *bench) start() *Executor {
 }
 
 func (b *bench) job(command string) executors.Job {
-	id := make([]byte, 8)
-	_, _ = rand.Read(id)
-	return executors.Job{
-		ID: hex.EncodeToString(id), CloneURL: b.Remote, HeadSHA: b.head, Timeout: time.Minute, StartedAt: time.Now(), Trust: 2,
-		Policy: route.Policy{Name: "sql", Command: command},
-	}
+	return executortest.NewJob(b.Remote, b.head, route.Policy{Name: "sql", Command: command})
 }
 
 func TestConformance(t *testing.T) {
