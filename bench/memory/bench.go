@@ -237,7 +237,7 @@ func (b *bench) measure(ctx context.Context, asked int) error {
 // kept is the share of the exact ranking's top ten by words that the plan's candidates keep; ties count as kept.
 func (b *bench) kept(ctx context.Context, q string) (float64, error) {
 	p := recall.Default()
-	p.AbsentBelow, p.Duplicate = 0, 2
+	p.AbsentBelow, p.SameFrom = 0, 2 // versions are left where they are
 	p.Window, p.Prev, p.Next, p.Prev2, p.Next2 = 0, 0, 0, 0, 0
 	ask := recall.Query{Project: b.project, Text: q, Limit: 10, Now: time.Now().Unix()}
 	got, err := recall.Search(ctx, b.store.MemorySource(b.project), ask, p)

@@ -294,6 +294,9 @@ func (h *found) why() string {
 // than finding it. Names of members and tags add some.
 func (h *found) tokens() int { return h.doc.Tokens + 20 + 3*len(h.doc.Tags) }
 
+// Tokens counts the tokens of a text as a language model reads it.
+func Tokens(text string) int { return tokens.Count(text) }
+
 // contentTokens counts what an agent reads of a memory.
 func contentTokens(m client.Memory) int {
 	raw, err := json.Marshal(m.Content)

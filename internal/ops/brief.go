@@ -15,8 +15,11 @@ import (
 	"github.com/agent-coordinator/agent-coordinator/internal/op"
 )
 
-// briefBytes is the most a brief may take as JSON: about 600 tokens.
-const briefBytes = 2400
+// The most a brief may take as JSON. Bytes are what is looked at first: they cost nothing to count.
+const (
+	briefTokens = 600
+	briefBytes  = 2400
+)
 
 // brief declares what an agent reads to find its way.
 func brief(c *op.Catalogue, s *coord.Store) {
@@ -31,7 +34,7 @@ func brief(c *op.Catalogue, s *coord.Store) {
 			if err == nil {
 				b.Lessons = lessonsFor(ctx, s, c, b)
 			}
-			fitBrief(&b, briefBytes)
+			fitBrief(&b)
 			return b, err
 		},
 	})
@@ -49,14 +52,14 @@ func brief(c *op.Catalogue, s *coord.Store) {
 	})
 }
 
-// fitBrief shortens b until its JSON has at most limit bytes. What others do goes first, what was sent to this agent
+// fitBrief shortens b until its JSON fits. What others do goes first, what was sent to this agent
 // last: a message left out would count as told.
-func fitBrief(b *client.Brief, limit int) {
-	size := func() int {
+func fitBrief(b *client.Brief) {
+	over := func() bool {
 		raw, _ := json.Marshal(b) // plain strings and numbers always marshal
-		return len(raw)
+		return len(raw) > briefBytes || coord.Tokens(string(raw)) > briefTokens
 	}
-	for size() > limit {
+	for over() {
 		b.Shortened = true
 		switch {
 		case len(b.OthersLocks) > 2:

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/agent-coordinator/agent-coordinator/client"
+	"github.com/agent-coordinator/agent-coordinator/internal/coord"
 	"github.com/agent-coordinator/agent-coordinator/internal/op"
 )
 
@@ -46,8 +47,8 @@ func TestBriefFitsItsBudget(t *testing.T) {
 			}
 			b := must[client.Brief](w, anyone, "ana", "", "session_brief", nil)
 			raw, _ := json.Marshal(b)
-			if len(raw) > 2400 || !b.Shortened || len(b.Messages) != 3 || b.OthersLocksTotal != 5 || b.Unread != 5 {
-				t.Fatalf("%d bytes: %s", len(raw), raw)
+			if n := coord.Tokens(string(raw)); n > 600 || len(raw) > 2400 || !b.Shortened || len(b.Messages) != 3 || b.OthersLocksTotal != 5 || b.Unread != 5 {
+				t.Fatalf("%d bytes, %d tokens: %s", len(raw), coord.Tokens(string(raw)), raw)
 			}
 			for _, m := range b.Messages {
 				if m.Text == "" || !m.More {
