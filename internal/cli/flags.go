@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -74,8 +75,11 @@ func memberNames(d *op.Def) []string {
 
 func required(d *op.Def, name string) bool { return slices.Contains(d.In.Required, name) }
 
-// positionalMembers are the required members that one word can give; where there are none, the first member that
-// holds a path.
+// asked is the member that holds the words of a question.
+const asked = "task_description"
+
+// positionalMembers are the required members that one word can give; where there are none, the question that is asked,
+// or else the first member that holds a path.
 func positionalMembers(d *op.Def) []string {
 	var out []string
 	for _, name := range d.In.Required {
@@ -87,6 +91,9 @@ func positionalMembers(d *op.Def) []string {
 		if isList {
 			return out
 		}
+	}
+	if s := d.In.Properties[asked]; len(out) == 0 && s != nil && s.Type == huma.TypeString {
+		return []string{asked}
 	}
 	if len(out) == 0 && len(d.PathFields) > 0 {
 		return d.PathFields[:1]
@@ -149,7 +156,7 @@ func helpText(d *op.Def, name string, s *huma.Schema) string {
 		extra = append(extra, fmt.Sprintf("at most %g", *s.Maximum))
 	}
 	if s.Default != nil {
-		extra = append(extra, fmt.Sprintf("default %v", s.Default))
+		extra = append(extra, fmt.Sprintf("default %v", reflect.Indirect(reflect.ValueOf(s.Default)))) // members that may be left out are pointers
 	}
 	text := strings.ReplaceAll(s.Description, "`", "'") // pflag would take a quoted word for the value's name
 	if len(extra) > 0 {
