@@ -64,7 +64,7 @@ func (g *Gateway) comment(ctx context.Context, project int64, e githubevent.Even
 			vote = "deny"
 		}
 		return g.vote(ctx, project, coord.ForgeVote{
-			Repository: e.Repository.Remote, HeadSHA: on.HeadSHA, Login: c.Author.Login, Permission: p.permission,
+			Repository: e.Repository.Remote, HeadSHA: on.HeadSHA, Login: c.Author.Login, Permission: p.permission, Teams: p.teams,
 			Source: "github_comment", Vote: vote, Comment: c.Command.Argument,
 		})
 	}
@@ -85,7 +85,7 @@ func tierOf(argument string) *int {
 func (g *Gateway) review(ctx context.Context, project int64, e githubevent.Event, p prepared) (done, error) {
 	r := e.Review
 	v := coord.ForgeVote{
-		Repository: e.Repository.Remote, HeadSHA: r.Commit, Login: r.Reviewer.Login, Permission: p.permission,
+		Repository: e.Repository.Remote, HeadSHA: r.Commit, Login: r.Reviewer.Login, Permission: p.permission, Teams: p.teams,
 		Source: "github_review", Comment: firstLine(r.Body),
 	}
 	switch {

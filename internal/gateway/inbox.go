@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -102,8 +103,9 @@ func parse(d coord.Delivery) (githubevent.Event, error) {
 
 // prepared is what had to be asked outside before the transaction.
 type prepared struct {
-	permission string // of the sender, where the event asks for something
-	outside    string // what was asked
+	permission string   // of the sender, where the event asks for something
+	teams      []string // of those wanted for the commit, the ones that a voter belongs to
+	outside    string   // what was asked
 }
 
 // prepare asks the forge what the event needs to be judged by. No transaction is open meanwhile.
@@ -124,7 +126,22 @@ func (g *Gateway) prepare(ctx context.Context, e githubevent.Event) (prepared, e
 	if err != nil {
 		return prepared{outside: "permission"}, fmt.Errorf("ask the forge what %s may do: %w", login, err)
 	}
-	return prepared{permission: p, outside: "permission"}, nil
+	did := prepared{permission: p, outside: "permission"}
+	if votes(e) && slices.Contains(writers, p) {
+		if did.teams, err = g.teamsOf(ctx, e, login); err != nil {
+			return did, err
+		}
+	}
+	return did, nil
+}
+
+// votes says whether an event is somebody's vote on a commit.
+func votes(e githubevent.Event) bool {
+	if e.Review != nil {
+		return e.Review.State == "approved" || e.Review.State == "changes_requested"
+	}
+	return e.Comment != nil && e.Comment.Command != nil &&
+		(e.Comment.Command.Name == githubevent.CommandApprove || e.Comment.Command.Name == githubevent.CommandDeny)
 }
 
 // apply does what an event says, in the transaction of ctx.

@@ -11,7 +11,6 @@ import (
 	"github.com/agent-coordinator/agent-coordinator/internal/coord"
 	"github.com/agent-coordinator/agent-coordinator/internal/gateway/executors"
 	"github.com/agent-coordinator/agent-coordinator/internal/loop"
-	"github.com/agent-coordinator/agent-coordinator/internal/route"
 )
 
 const (
@@ -239,7 +238,7 @@ func (l *ladder) watch(ctx context.Context) {
 func job(j coord.VerificationJob) executors.Job {
 	return executors.Job{
 		ID: j.ID, Changeset: j.ChangesetID, Project: j.Project, Repository: j.Repository, CloneURL: j.CloneURL, HeadSHA: j.HeadSHA, BaseSHA: j.BaseSHA,
-		Ref: j.Ref, PullNumber: j.PullNumber, Fork: j.Fork, Trust: j.Trust, Files: j.Files, Truncated: j.Truncated, Policy: route.Policy(j.Policy),
+		Ref: j.Ref, PullNumber: j.PullNumber, Fork: j.Fork, Trust: j.Trust, Files: j.Files, Truncated: j.Truncated, Policy: j.Policy,
 		Attempt: j.Attempt, Timeout: time.Duration(j.TimeoutSeconds) * time.Second, StartedAt: j.DispatchedAt, ExternalID: j.ExternalID, ExternalURL: j.ExternalURL,
 	}
 }

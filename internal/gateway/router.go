@@ -201,7 +201,7 @@ func refOf(c coord.RoutingChangeset) ChangeRef {
 // changedFiles asks the forge, then git. What an agent claims is added, and taken alone only where git cannot give the
 // commit at all: then the list counts as truncated, so that every tier is asked.
 func (g *Gateway) changedFiles(ctx context.Context, c coord.RoutingChangeset) (files []route.File, truncated bool, provenance string, err error) {
-	var forgeErr error = ErrElsewhere
+	forgeErr := ErrElsewhere
 	if g.cfg.Forge != nil {
 		files, truncated, forgeErr = g.cfg.Forge.ChangedFiles(ctx, refOf(c))
 	}

@@ -21,6 +21,7 @@ import (
 var (
 	_ gateway.Forge       = (*Client)(nil)
 	_ gateway.Redeliverer = (*Client)(nil)
+	_ gateway.Membership  = (*Client)(nil)
 	_ ghexec.Actions      = (*Client)(nil)
 )
 
