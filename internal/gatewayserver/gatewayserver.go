@@ -185,7 +185,7 @@ func (s *server) awaitSchema(ctx context.Context) error {
 		cancel()
 		switch {
 		case ctx.Err() != nil:
-			return nil
+			return nil //nolint:nilerr // it was stopped while it asked
 		case err == nil && len(status.Pending) > 0:
 			return fmt.Errorf("the database's schema (%d) is older than this program needs (%d): run coordctl migrate", status.Version, status.Latest)
 		case err == nil:
@@ -196,7 +196,7 @@ func (s *server) awaitSchema(ctx context.Context) error {
 			warned = true
 		}
 		if loop.Pause(ctx, schemaRetry) != nil {
-			return nil
+			return nil //nolint:nilerr // it was stopped while it waited
 		}
 	}
 }
