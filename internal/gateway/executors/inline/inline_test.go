@@ -116,7 +116,7 @@ func (b *bench) job(base, head string, tools ...string) executors.Job {
 func (b *bench) verify(job executors.Job) executors.Outcome {
 	b.t.Helper()
 	executortest.Start(b.t, b.exec, &job)
-	return executortest.Await(b.t, b.exec, job, job.Timeout+10*time.Second)
+	return executortest.Await(b.t, b.exec, job, job.Timeout+patience+10*time.Second) // the first waits for the cache
 }
 
 // script is a tool that runs a file of the change: no real tool does, which is why hostile tests need it.
@@ -222,6 +222,23 @@ func TestCommitsThatAreNotToBeHad(t *testing.T) {
 	out := b.verify(b.job(strings.Repeat("1", 40), b.Commit("main"), "gofmt"))
 	if out.Conclusion != executors.Success || !strings.Contains(out.Output, "base commit is not to be had") {
 		t.Errorf("%s: %s\n%s", out.Conclusion, out.Reason, out.Output)
+	}
+}
+
+// A list of files that an agent sent may leave out what matters, and may lead out of the tree.
+func TestAListOfFilesIsNotBelieved(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.Write("a.go", "package  a\n")
+	b.Write("b.go", "package a\n")
+	job := b.job("", b.Commit("main"), "gofmt")
+	for _, path := range []string{"b.go", "/etc/passwd", strings.Repeat("../", 20) + "etc/passwd", "..", ""} {
+		job.Files = append(job.Files, route.File{Path: path, Status: "added"})
+	}
+	out := b.verify(job)
+	expect(t, out, executors.Failure, "gofmt format a.go:0")
+	if len(out.Findings) != 1 {
+		t.Errorf("%+v\n%s", out.Findings, out.Output)
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -122,27 +121,18 @@ func (w *work) prepare(ctx context.Context, cfg Config) (cleanup func(), err err
 	return cleanup, nil
 }
 
-// compare finds the changed lines. Without a base that can be fetched the files that the job lists count as a whole,
-// and without a list every file does.
+// compare finds the changed lines. Without a base that can be fetched every file counts as a whole: a list of files that
+// somebody sent may leave out the ones that matter.
 func (w *work) compare(ctx context.Context, src *source.Store) (err error) {
 	if w.base = w.job.BaseSHA; w.base != "" {
 		err = src.Fetch(ctx, w.job.CloneURL, w.base, "")
 		if errors.Is(err, source.ErrNotFound) {
-			w.notes = append(w.notes, "the base commit is not to be had: whole files count, and no configuration of the tree is used")
+			w.notes = append(w.notes, "the base commit is not to be had: the whole tree counts, and no configuration of it is used")
 			w.base, err = "", nil
 		}
 		if err != nil {
 			return err
 		}
-	}
-	if w.base == "" && len(w.job.Files) > 0 && !w.job.Truncated {
-		w.lines = map[string][]source.Range{}
-		for _, f := range w.job.Files {
-			if f.Status != "removed" {
-				w.lines[f.Path] = []source.Range{{First: 1, Last: math.MaxInt32}}
-			}
-		}
-		return nil
 	}
 	if w.base != "" {
 		if w.base, err = src.MergeBase(ctx, w.job.CloneURL, w.base, w.job.HeadSHA); err != nil {
