@@ -32,14 +32,6 @@ var parsers = map[string]func(*wire, *Event) error{
 	"installation_repositories": parseInstallation,
 }
 
-// Events are the events to subscribe a hook to, in GitHub's names (ping and installation come by themselves).
-func Events() []string {
-	return []string{
-		"check_run", "check_suite", "issue_comment", "issues", "merge_group", "pull_request", "pull_request_review", "push",
-		"workflow_job", "workflow_run",
-	}
-}
-
 // Parse reads the payload of an event. It returns ErrMalformed (wrapped) when a known event lacks what it must have;
 // unknown events and actions are no error but KindIgnored.
 func Parse(event string, payload []byte) (Event, error) {

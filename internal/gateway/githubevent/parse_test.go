@@ -268,11 +268,6 @@ func TestWords(t *testing.T) {
 	if got := AssignedAgents(append(labels, "Status:Assigned")); !slices.Equal(got, []string{"alice", "bob"}) {
 		t.Errorf("assigned %q", got)
 	}
-	for label, want := range map[string]string{"locked:a/b": "a/b", "lock:a": "", "locked:": ""} {
-		if got := LockedPath(label); got != want {
-			t.Errorf("%q: %q", label, got)
-		}
-	}
 	for branch, want := range map[string]string{
 		"agent/alice/t1": "alice t1 true", "agent/alice": "  false", "agent/a/b/c": "  false", "agents/a/b": "  false", "agent//b": "  false", "x/agent/a/b": "  false",
 	} {

@@ -97,14 +97,6 @@ func prefixed(labels []string, prefix string) []string {
 	return out
 }
 
-// LockedPath returns the path that one label names; "" when it names none.
-func LockedPath(label string) string {
-	if paths := LockedPaths([]string{label}); len(paths) == 1 {
-		return paths[0]
-	}
-	return ""
-}
-
 var agentBranch = regexp.MustCompile(`^agent/([^/]+)/([^/]+)$`)
 
 // AgentBranch reads "agent/<agent_id>/<task_id>". A name proves nothing: anybody who can push can choose it.
