@@ -91,7 +91,8 @@ func TestPlpgsqlCheck(t *testing.T) {
 	}
 	found := texts(t, pool, `select format('%s: %s', p.oid::regprocedure, e) from pg_proc p join pg_namespace n on n.oid = p.pronamespace
 		join pg_language l on l.oid = p.prolang, checks.plpgsql_check_function(p.oid, other_warnings => false, extra_warnings => false) e
-		where n.nspname = 'coord' and l.lanname = 'plpgsql' and p.prorettype <> 'trigger'::regtype and e like 'error:%'`)
+		where n.nspname = 'coord' and l.lanname = 'plpgsql' and p.prorettype <> 'trigger'::regtype and e like 'error:%'
+		and p.proname <> 'prepare_vectors'`) // it makes the table that it reads, at run time, where pgvector is there
 	if len(found) > 0 {
 		t.Error(strings.Join(found, "\n"))
 	}
