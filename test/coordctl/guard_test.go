@@ -29,7 +29,7 @@ func TestGuardAtTheCommit(t *testing.T) {
 		t.Errorf("the bypass was not recorded: %s", out)
 	}
 	// The holder's own commit carries the fencing token.
-	p.must("echo z > src/form.go && git add src && " + git + "commit -qm held", "AGENT_ID=ana", "SESSION_ID=ana-s")
+	p.must("echo z > src/form.go && git add src && "+git+"commit -qm held", "AGENT_ID=ana", "SESSION_ID=ana-s")
 	if out := p.must("git log -1 --format=%B"); !strings.Contains(out, "Coord-Session: ana-s") || !strings.Contains(out, "Coord-Fence: ") {
 		t.Errorf("the holder's commit message: %s", out)
 	}
