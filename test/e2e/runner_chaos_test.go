@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -34,6 +35,7 @@ type chaos struct {
 	dir    string
 	addr   string
 	runner *exec.Cmd
+	dead   int            // the latest database server that was killed
 	hits   map[string]int // kills by victim
 	found  map[string]int // what runs were doing when something was killed
 }
@@ -130,6 +132,9 @@ func (c *chaos) round(n int) time.Duration {
 	}
 	posting.Wait()
 	eventually(c.t, 60*time.Second, "everything to be up", func() error {
+		if now, err := c.readPostmaster(); err != nil || now == c.dead {
+			return errors.New("the database is not back") // the processes of the dead one answer for an instant
+		}
 		status, _, err := c.call(http.MethodGet, "/runners", nil)
 		if err != nil || status != http.StatusOK {
 			return fmt.Errorf("%d %v", status, err)
@@ -208,6 +213,7 @@ func (c *chaos) kill(known []one) {
 	case "database":
 		if pid, err := c.readPostmaster(); err == nil {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
+			c.dead = pid
 		}
 	}
 }
