@@ -163,7 +163,7 @@ end $$;
 
 -- One look for a waiting runner: {unknown}, {deregistered}, {stop_runs}, {full}, {run}, or nothing ({task_lanes}: the
 -- topics of tasks it may take). p_classes, p_epoch and
--- p_caps are the memo of the look before; a new one comes back when it no longer holds. A stop is told again every ten
+-- p_caps are the memo of the look before; a new one comes back when it no longer holds. A stop is told again every five
 -- seconds until it is reported; a claimed run must be reported started within p_lease seconds, or it goes on.
 create function coord.poll_runner(p_only bigint, p_runner text, p_stale int, p_lease int, p_classes int[], p_epoch int, p_caps text)
 returns jsonb language plpgsql security definer set search_path = '' set plan_cache_mode = force_generic_plan as $$
@@ -178,7 +178,7 @@ begin
   end if;
   perform coord.hear_runner(p_only, p_runner, p_stale);
   with told as (update public.runs r set stop_sent_at = v_now where r.runner_id = p_runner and r.status = 'stopping'
-      and (r.stop_sent_at is null or r.stop_sent_at < v_now - interval '10 seconds') returning r.run_id, r.id)
+      and (r.stop_sent_at is null or r.stop_sent_at < v_now - interval '5 seconds') returning r.run_id, r.id)
     select pg_catalog.array_agg(t.run_id order by t.id) into v_stops from told t;
   if v_stops is not null then return pg_catalog.jsonb_build_object('stop_runs', v_stops); end if;
   if v_r.capacity is not null and coord.runner_full(v_r) then return '{"full": true}'; end if;

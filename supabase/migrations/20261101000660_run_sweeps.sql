@@ -77,7 +77,7 @@ begin
   end loop;
   -- Runners that a wake-up should have told of a stop, or that they are to leave, and that were not heard to take it.
   v_wake := v_wake || array(select distinct coord.runner_topic(r.runner_id) from public.runs r where r.runner_id is not null and r.status = 'stopping'
-      and (r.stop_sent_at is null or r.stop_sent_at < v_now - interval '10 seconds'))
+      and (r.stop_sent_at is null or r.stop_sent_at < v_now - interval '5 seconds'))
     || array(select coord.runner_topic(x.runner_id) from public.runners x where x.leaving);
   v_out := coord.stop_taskless(p_limit);
   v_n := v_n + (v_out ->> 'stopped')::int;
