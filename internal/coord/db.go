@@ -22,6 +22,7 @@ import (
 type Store struct {
 	pool   *pgxpool.Pool
 	reads  rowReads
+	lanes  lanesSeen
 	cache  identCache
 	waker  Waker
 	claims claimCache

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
+	"sync"
 
 	"github.com/agent-coordinator/agent-coordinator/client"
 	"github.com/agent-coordinator/agent-coordinator/internal/fault"
@@ -192,5 +194,34 @@ func (s *Store) ReadyTopics(ctx context.Context, topics []string) ([]string, err
 	if len(projects) == 0 {
 		return nil, nil
 	}
-	return one[[]string](ctx, s, `select coord.ready_topics($1, $2)`, projects, queues)
+	news, err := one[[]string](ctx, s, `select coord.ready_topics($1, $2)`, projects, queues)
+	return append(news, s.lanes.unheard(news, topics)...), err
+}
+
+// lanesSeen remembers the lanes that somebody was told of. A lane that was made in another process is announced by a
+// wake-up that may be lost, or cannot be heard at all; whoever waits knows the lanes of the time it began, no later ones.
+type lanesSeen struct {
+	mu  sync.Mutex
+	all map[string]struct{}
+}
+
+// unheard returns, for lanes in news that nobody is parked on and that are seen for the first time, the topics that make
+// everybody learn anew.
+func (l *lanesSeen) unheard(news, parked []string) []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.all == nil || len(l.all) > cacheSize {
+		l.all = map[string]struct{}{}
+	}
+	var out []string
+	for _, t := range news {
+		if _, seen := l.all[t]; seen {
+			continue
+		}
+		l.all[t] = struct{}{}
+		if plus := t[:strings.LastIndex(t, ":")+1] + "+"; !slices.Contains(parked, t) && !slices.Contains(out, plus) {
+			out = append(out, plus)
+		}
+	}
+	return out
 }
