@@ -30,10 +30,37 @@ func (g *Gateway) workInbox(ctx context.Context) (int, error) {
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(g.cfg.Workers)
-	for _, d := range due {
-		group.Go(func() error { return g.deliver(ctx, d) })
+	for _, line := range lines(due) {
+		group.Go(func() error {
+			for _, d := range line {
+				if err := g.deliver(ctx, d); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
 	}
 	return len(due), group.Wait()
+}
+
+// lines groups deliveries that speak of the same branch, which are done one after the other: a forge's clock has whole
+// seconds, so within one the order of arrival says which of two heads is the newer.
+func lines(due []coord.Delivery) [][]coord.Delivery {
+	at := map[string]int{}
+	var out [][]coord.Delivery
+	for _, d := range due {
+		key := d.DeliveryID
+		if e, err := parse(d); err == nil && e.Change != nil {
+			key = e.Repository.Remote + "\x00" + e.Change.Branch
+		}
+		i, ok := at[key]
+		if !ok {
+			i = len(out)
+			at[key], out = i, append(out, nil)
+		}
+		out[i] = append(out[i], d)
+	}
+	return out
 }
 
 // done is what a delivery did; ignored says why it did nothing.
