@@ -266,6 +266,10 @@ func TestResultsFitTheirSchemas(t *testing.T) {
 		"remember":     {{"summary": "tests need a database", "event_type": "discovery"}},
 		"recall":       {{"query": "database"}, {}},
 		"handoff":      {{"action": "write", "summary": "done"}, {"action": "read"}},
+		"submit_changes": {
+			{"head_sha": strings.Repeat("ab", 20), "branch": "topic"}, {"head_sha": "no commit"},
+		},
+		"verification_status": {{"head_sha": strings.Repeat("ab", 20)}, {"head_sha": strings.Repeat("cd", 20)}, {}},
 	}
 	order := []string{"get_work", "update_work", "complete_work"}
 	for _, tool := range tools {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -54,7 +55,10 @@ func request(t *testing.T, host string, files map[string]string) install.Request
 	if err != nil {
 		t.Fatal(err)
 	}
+	// No process may be forked while the script is open for writing: it would hold it open, and nobody could run it.
+	syscall.ForkLock.RLock()
 	write(t, bin, "#!/bin/sh\n"+standIn+"=1 exec "+self+"\n")
+	syscall.ForkLock.RUnlock()
 	if err := os.Chmod(bin, 0o755); err != nil {
 		t.Fatal(err)
 	}
