@@ -182,6 +182,18 @@ func (r *rig) idleRunners(ctx context.Context) ([]Result, error) {
 	if err := own.parkedAt(ctx, api.addr, parkedRunners); err != nil {
 		return nil, err
 	}
+	// A poll is counted as waiting before its first look: that look is the poll's, not the waiting's.
+	for last := -1.0; ; {
+		now, err := uses(ctx, api.addr)
+		if err != nil {
+			return nil, err
+		}
+		if now-last < 3 {
+			break
+		}
+		last = now
+		time.Sleep(500 * time.Millisecond)
+	}
 	parking := time.Since(began)
 	r.say("G10: with 1,000 runners parked")
 	with, err := window()
