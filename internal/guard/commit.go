@@ -229,14 +229,14 @@ func (g *Guard) sign(ctx context.Context, w *worktree, session, file string) err
 	}
 	api, err := g.Dial(Who{Session: session, Project: w.Project, Repository: w.Repository})
 	if err != nil {
-		return nil //nolint:nilerr // the commit itself was let through by pre-commit's fail mode
+		return nil // the commit itself was let through by pre-commit's fail mode
 	}
 	defer api.Close()
 	args := []string{"interpret-trailers", "--in-place", "--if-exists", "addIfDifferent"}
 	for batch := range slices.Chunk(plainPaths(paths), maxLockPaths) {
 		held, err := api.CheckLocks(ctx, client.CheckLocks{FilePaths: batch, Limit: 1000})
 		if err != nil {
-			return nil //nolint:nilerr // as above
+			return nil // as above
 		}
 		for _, l := range held.Locks {
 			if l.SessionID == session && len(args) < 2*maxTrailers {
