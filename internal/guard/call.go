@@ -147,10 +147,20 @@ func (c Call) Read(getenv func(string) string) Reading {
 		return Reading{Unsure: true}
 	case "apply_patch":
 		return c.readPatch(in)
-	case "Bash", "Shell", "shell", "local_shell", "exec_command", "run_terminal_cmd":
+	}
+	if c.shell() {
 		return c.readCommand(in, getenv)
 	}
 	return Reading{}
+}
+
+// shell reports whether the call runs a command, whose output files may be anything.
+func (c Call) shell() bool {
+	switch c.Tool {
+	case "Bash", "Shell", "shell", "local_shell", "exec_command", "run_terminal_cmd":
+		return true
+	}
+	return false
 }
 
 func (c Call) abs(path string) string {

@@ -64,7 +64,7 @@ func (g *Guard) Commit(ctx context.Context, stage Stage, dir, session string, ar
 	reason := strings.TrimSpace(g.Getenv(BypassVariable))
 	if reason == "" {
 		return "", fmt.Errorf("%w: %s\nNothing was changed. Wait for the holder, ask them (coordctl message send), or go past it once, with a reason that is kept:\n  %s='why' git %s",
-			ErrRefused, heldText(list), BypassVariable, strings.TrimPrefix(string(stage), "pre-"))
+			ErrRefused, heldText(list, 5, false), BypassVariable, strings.TrimPrefix(string(stage), "pre-"))
 	}
 	files := make([]client.ReportedFile, 0, len(list))
 	for _, x := range list {
@@ -80,7 +80,7 @@ func (g *Guard) Commit(ctx context.Context, stage Stage, dir, session string, ar
 	}); err != nil {
 		return g.commitFailed(stage, err)
 	}
-	return "Agent Coordinator: gone past locks, recorded and told to the holders: " + heldText(list), nil
+	return "Agent Coordinator: gone past locks, recorded and told to the holders: " + heldText(list, 5, false), nil
 }
 
 // commitFailed is the answer when the coordinator could not be asked.
@@ -138,7 +138,7 @@ func split(out []byte) []string {
 
 // othersHold lists the paths that sessions other than ours hold exclusively.
 func (g *Guard) othersHold(ctx context.Context, w *worktree, session string, paths []string) ([]client.LockConflict, error) {
-	api, err := g.Dial(Who{Session: session, Project: w.Project, Repository: w.Repository})
+	api, err := g.Dial(w.who(session))
 	if err != nil {
 		return nil, err
 	}
@@ -193,27 +193,6 @@ func covers(lock, path string) bool {
 	})
 }
 
-func heldText(list []client.LockConflict) string {
-	var b strings.Builder
-	for i, x := range list {
-		if i == 5 {
-			fmt.Fprintf(&b, "; and %d more", len(list)-i)
-			break
-		}
-		if i > 0 {
-			b.WriteString("; ")
-		}
-		b.WriteString(x.FilePath + " is held by " + x.LockedBy)
-		if x.Reason != "" {
-			b.WriteString(", who says: " + quote(x.Reason))
-		}
-		if x.SecondsLeft > 0 {
-			fmt.Fprintf(&b, ", %s left", minutes(x.SecondsLeft))
-		}
-	}
-	return b.String()
-}
-
 // maxTrailers bounds what a commit message carries.
 const maxTrailers = 20
 
@@ -227,7 +206,7 @@ func (g *Guard) sign(ctx context.Context, w *worktree, session, file string) err
 	if err != nil || len(paths) == 0 {
 		return err
 	}
-	api, err := g.Dial(Who{Session: session, Project: w.Project, Repository: w.Repository})
+	api, err := g.Dial(w.who(session))
 	if err != nil {
 		return nil // the commit itself was let through by pre-commit's fail mode
 	}

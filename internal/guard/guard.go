@@ -186,7 +186,7 @@ const maxLockPaths = 200
 // take takes the locks of one working tree's paths. Of ignored files every working tree has its own: they are refused
 // when somebody holds them, and not taken.
 func (g *Guard) take(ctx context.Context, c Call, t *targets) (Decision, error) {
-	api, err := g.Dial(Who{Session: c.Session, Project: t.tree.Project, Repository: t.tree.Repository})
+	api, err := g.Dial(t.tree.who(c.Session))
 	if err != nil {
 		return Decision{}, err
 	}
@@ -208,34 +208,11 @@ func (g *Guard) take(ctx context.Context, c Call, t *targets) (Decision, error) 
 	return Decision{}, nil
 }
 
-// shell reports whether the call runs a command, whose output files may be anything.
-func (c Call) shell() bool {
-	return slices.Contains([]string{"Bash", "Shell", "shell", "local_shell", "exec_command", "run_terminal_cmd"}, c.Tool)
-}
-
 // refusal says who holds what, how long, and what else there is to do.
 func (g *Guard) refusal(ctx context.Context, api *client.AgentCoordinationClient, r client.LockResult) string {
 	var b strings.Builder
 	b.WriteString("Refused by Agent Coordinator: ")
-	for i, x := range r.Conflicts {
-		if i == 3 {
-			fmt.Fprintf(&b, "; and %d more", len(r.Conflicts)-i)
-			break
-		}
-		if i > 0 {
-			b.WriteString("; ")
-		}
-		b.WriteString(x.FilePath + " is held by " + x.LockedBy)
-		if x.HeldPath != "" && x.HeldPath != x.FilePath {
-			b.WriteString(" (as " + x.HeldPath + ")")
-		}
-		if x.Reason != "" {
-			b.WriteString(", who says: " + quote(x.Reason))
-		}
-		if x.SecondsLeft > 0 {
-			fmt.Fprintf(&b, ", %s left", minutes(x.SecondsLeft))
-		}
-	}
+	b.WriteString(heldText(r.Conflicts, 3, true))
 	if len(r.Conflicts) == 0 {
 		b.WriteString("the path is held by " + r.LockedBy)
 	}
@@ -251,6 +228,31 @@ func (g *Guard) refusal(ctx context.Context, api *client.AgentCoordinationClient
 		b.WriteString(" Other work that is ready: " + strings.Join(names, ", ") + " (get_work).")
 	}
 	b.WriteString(" Or wait in line with acquire_lock and wait_seconds, or ask the holder with send_message.")
+	return b.String()
+}
+
+// heldText says who holds what, at most most of it; as: also under which path, where that is another.
+func heldText(list []client.LockConflict, most int, as bool) string {
+	var b strings.Builder
+	for i, x := range list {
+		if i == most {
+			fmt.Fprintf(&b, "; and %d more", len(list)-i)
+			break
+		}
+		if i > 0 {
+			b.WriteString("; ")
+		}
+		b.WriteString(x.FilePath + " is held by " + x.LockedBy)
+		if as && x.HeldPath != "" && x.HeldPath != x.FilePath {
+			b.WriteString(" (as " + x.HeldPath + ")")
+		}
+		if x.Reason != "" {
+			b.WriteString(", who says: " + quote(x.Reason))
+		}
+		if x.SecondsLeft > 0 {
+			fmt.Fprintf(&b, ", %s left", minutes(x.SecondsLeft))
+		}
+	}
 	return b.String()
 }
 
@@ -340,7 +342,7 @@ func (g *Guard) audit(ctx context.Context, c Call, before bool) (Decision, error
 // report sends changed paths and says what it learnt.
 func (g *Guard) report(ctx context.Context, c Call, w *worktree, paths []string, in client.ReportChanges) (Decision, error) {
 	var d Decision
-	api, err := g.Dial(Who{Session: c.Session, Project: w.Project, Repository: w.Repository}, func(n client.Notices) { d.Context = append(d.Context, newsOf(n)...) })
+	api, err := g.Dial(w.who(c.Session), func(n client.Notices) { d.Context = append(d.Context, newsOf(n)...) })
 	if err != nil {
 		return d, err
 	}

@@ -51,21 +51,10 @@ func rootOf(path string) string {
 // real resolves the symlinks of the part of path that exists, but for a link that is itself the last name: writing
 // through it, the file behind it counts; removing it, the link.
 func real(path string, del bool) string {
-	rest := ""
-	at := path
 	if del {
-		rest, at = filepath.Base(path), filepath.Dir(path)
+		return filepath.Join(repo.Resolve(filepath.Dir(path)), filepath.Base(path))
 	}
-	for {
-		if r, err := filepath.EvalSymlinks(at); err == nil {
-			return filepath.Join(r, rest)
-		}
-		up := filepath.Dir(at)
-		if up == at {
-			return path
-		}
-		rest, at = filepath.Join(filepath.Base(at), rest), up
-	}
+	return repo.Resolve(path)
 }
 
 // place returns what is known of the working tree that path, with symlinks resolved, lies in. A path outside of every
@@ -175,6 +164,11 @@ func (g *Guard) resolve(ctx context.Context, w *worktree) error {
 	}
 	w.Project, w.Repository = cmp.Or(got.Project, project), got.Repository
 	return nil
+}
+
+// who is a session that works here.
+func (w *worktree) who(session string) Who {
+	return Who{Session: session, Project: w.Project, Repository: w.Repository}
 }
 
 // relative is path as locks know it.

@@ -21,7 +21,7 @@ func (g *Guard) start(ctx context.Context, c Call) (Decision, error) {
 		return Decision{}, err
 	}
 	var d Decision
-	api, err := g.Dial(Who{Session: c.Session, Project: w.Project, Repository: w.Repository}, func(n client.Notices) { d.Context = append(d.Context, newsOf(n)...) })
+	api, err := g.Dial(w.who(c.Session), func(n client.Notices) { d.Context = append(d.Context, newsOf(n)...) })
 	if err != nil {
 		return d, err
 	}
@@ -48,7 +48,7 @@ func (g *Guard) news(ctx context.Context, c Call) (Decision, error) {
 		return Decision{}, err
 	}
 	var d Decision
-	api, err := g.Dial(Who{Session: c.Session, Project: w.Project, Repository: w.Repository}, func(n client.Notices) { d.Context = append(d.Context, newsOf(n)...) })
+	api, err := g.Dial(w.who(c.Session), func(n client.Notices) { d.Context = append(d.Context, newsOf(n)...) })
 	if err != nil {
 		return d, err
 	}
@@ -63,7 +63,7 @@ func (g *Guard) release(ctx context.Context, c Call) error {
 	if err != nil || w == nil {
 		return err
 	}
-	api, err := g.Dial(Who{Session: c.Session, Project: w.Project, Repository: w.Repository})
+	api, err := g.Dial(w.who(c.Session))
 	if err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func (g *Guard) end(ctx context.Context, c Call) error {
 	if err != nil || w == nil {
 		return err
 	}
-	api, err := g.Dial(Who{Session: c.Session, Project: w.Project, Repository: w.Repository})
+	api, err := g.Dial(w.who(c.Session))
 	if err != nil {
 		return err
 	}

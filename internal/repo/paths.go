@@ -50,7 +50,7 @@ func (p *Paths) Relative(ctx context.Context, path string) (string, error) {
 	}
 	plain, pattern := splitGlob(filepath.ToSlash(path))
 	abs := p.absolute(plain, pattern != "")
-	root, rel, ok := p.within(ctx, resolve(abs))
+	root, rel, ok := p.within(ctx, Resolve(abs))
 	if !ok {
 		return "", &OutsideError{Path: path, Root: root}
 	}
@@ -110,8 +110,8 @@ func exists(path string) bool {
 	return err == nil || errors.Is(err, fs.ErrPermission)
 }
 
-// resolve follows the symlinks of the part of path that exists.
-func resolve(path string) string {
+// Resolve follows the symlinks of the part of path, which is absolute, that exists.
+func Resolve(path string) string {
 	rest := ""
 	for at := path; ; {
 		if real, err := filepath.EvalSymlinks(at); err == nil {
@@ -169,7 +169,7 @@ func (p *Paths) Complete(prefix string) []string {
 		dir, name = prefix[:i+1], prefix[i+1:]
 	}
 	full := filepath.Join(p.Repo.WorktreeRoot, filepath.FromSlash(dir))
-	if _, ok := relative(p.Repo.WorktreeRoot, resolve(full)); !ok {
+	if _, ok := relative(p.Repo.WorktreeRoot, Resolve(full)); !ok {
 		return nil
 	}
 	entries, err := os.ReadDir(full)

@@ -2,6 +2,7 @@ package web
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/agent-coordinator/agent-coordinator/internal/fault"
@@ -90,20 +91,11 @@ var actions = map[string]action{
 func list(ids string) []any {
 	var out []any
 	for s := range strings.SplitSeq(ids, ",") {
-		if s != "" && !contains(out, s) {
+		if s != "" && !slices.Contains(out, any(s)) {
 			out = append(out, s)
 		}
 	}
 	return out
-}
-
-func contains(list []any, s string) bool {
-	for _, x := range list {
-		if x == s {
-			return true
-		}
-	}
-	return false
 }
 
 func voted(id, reason string) map[string]any {

@@ -157,8 +157,3 @@ func (p *Page) theme(w http.ResponseWriter, r *http.Request) {
 	http.SetCookie(w, &http.Cookie{Name: themeCookie, Value: value, Path: "/ui", SameSite: http.SameSiteStrictMode, MaxAge: 365 * 24 * 3600})
 	http.Redirect(w, r, safeNext(r.PostFormValue("next")), http.StatusSeeOther)
 }
-
-func marshal(v any) (string, error) {
-	raw, err := json.MarshalIndent(v, "", "  ")
-	return string(raw), err
-}

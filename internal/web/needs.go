@@ -75,6 +75,9 @@ func gather(q *request) (*gathered, error) {
 
 // agents are the agents of the project. People who act over the page have a mailbox as agents do, but are none.
 func agents(q *request) (client.Agents, error) {
+	if q.gathered != nil { // the counts were made of them
+		return q.gathered.agents, nil
+	}
 	list, err := ask[client.Agents](q, "discover_agents", map[string]any{"limit": 2000})
 	list.Agents = slices.DeleteFunc(list.Agents, func(a client.Agent) bool { return a.AgentType == "person" })
 	return list, err

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"encoding/json"
 	"fmt"
 	"html/template"
 	"math"
@@ -134,6 +135,11 @@ func pretty(v any) string {
 		return ""
 	}
 	return raw
+}
+
+func marshal(v any) (string, error) {
+	raw, err := json.MarshalIndent(v, "", "  ")
+	return string(raw), err
 }
 
 // dict makes a map for a template that needs several values.
