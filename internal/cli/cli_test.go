@@ -138,6 +138,19 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
+// Hosts take exit code 2 for a refusal: input that no hook can read is one only where the guard fails closed.
+func TestUnreadableHookInputFailsAsAsked(t *testing.T) {
+	t.Parallel()
+	for _, input := range []string{"", "junk", "[]", `{"hook_event_name": 7}`, `{"hook_event_name": "PreToolUse", "x": "` + strings.Repeat("a", maxHookInput) + `"}`} {
+		for mode, want := range map[string]int{"open": exitOther, "closed": exitUsage} {
+			code, out, stderr := run(t, input, nil, "hook", "claude-code", "--fail", mode)
+			if code != want || out != "" || !strings.Contains(stderr, "not the input of a hook") {
+				t.Errorf("%.20q, failing %s: code %d, stdout %q, stderr %q", input, mode, code, out, stderr)
+			}
+		}
+	}
+}
+
 func TestErrorsAreJSONWithJSON(t *testing.T) {
 	t.Parallel()
 	url, _ := api(t, 410, `{"code":"lease_lost","what":"w","why":"y","next":"n"}`)

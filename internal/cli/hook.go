@@ -76,8 +76,8 @@ refuses it.`,
 	return cmd
 }
 
-// hook answers one call. What is wrong with the call itself is told on stderr with an exit code that hosts take for no
-// objection: a host that changed its format must not stop everybody's work.
+// hook answers one call. Input that cannot be read is told on stderr. Failing open, the exit code is one that hosts take
+// for no objection, since a host that changed its format must not stop everybody's work; failing closed, it refuses.
 func (a *app) hook(ctx context.Context, host guard.Host, fail guard.Fail) error {
 	ctx, cancel := context.WithTimeout(ctx, hookTime)
 	defer cancel()
@@ -87,11 +87,20 @@ func (a *app) hook(ctx context.Context, host guard.Host, fail guard.Fail) error 
 	}
 	cwd, err := os.Getwd()
 	if err != nil {
-		cwd = "/"
+		cwd, err = "/", nil
 	}
-	call, err := guard.Decode(host, raw, cwd)
-	if err != nil {
-		return usageError{err}
+	if len(raw) > maxHookInput {
+		err = fmt.Errorf("%w: it is larger than %d MB", guard.ErrInput, maxHookInput>>20)
+	}
+	var call guard.Call
+	if err == nil {
+		call, err = guard.Decode(host, raw, cwd)
+	}
+	switch {
+	case err != nil && fail == guard.FailClosed:
+		return usageError{err} // exit code 2: hosts refuse the call
+	case err != nil:
+		return fmt.Errorf("nothing was checked: %w", err)
 	}
 	_, err = a.Out.Write(call.Answer(a.guard(host, fail).Handle(ctx, call)))
 	return err
