@@ -281,11 +281,4 @@ returns void language sql set search_path = '' as $$
   values (p_project, p_id, p_kind, pg_catalog.left(p_text, 1000), p_data)
 $$;
 
--- Called in the transaction that sets a verdict (passed, failed, error), with the changeset as it is then. The feedback
--- of verdicts to tasks, sessions, trust and people replaces it; returns topics to wake.
-create function coord.on_verdict(p_c public.changesets) returns text[] language plpgsql set search_path = '' as $$
-begin
-  return '{}'::text[];
-end $$;
-
 revoke execute on all functions in schema coord from public;

@@ -234,23 +234,5 @@ begin
   return v_wake;
 end $$;
 
--- Called when people are asked for the first time; the notifications of people replace it. Returns topics to wake.
-create function coord.on_approval_wanted(p_c public.changesets) returns text[] language plpgsql set search_path = '' as $$
-begin
-  return '{}'::text[];
-end $$;
-
 revoke execute on all functions in schema coord from public;
 grant execute on function coord.take_changesets(int, int), coord.store_route(bigint, uuid, int, jsonb), coord.route_failed(bigint, uuid, int, text, int, int) to service_role;
-
--- The trust level of who made a change: an agent's own where its key submitted it. A branch's name can be chosen by anybody
--- who pushes, so it can lower the level and never raise it; then what the forge lets the pusher do counts. The trust score
--- replaces this function.
-create function coord.author_trust(p_project bigint, p_repository text, p_agent text, p_verified boolean, p_permission text) returns int language plpgsql stable security definer set search_path = '' as $$
-declare v_agent int := (select a.trust from public.agents a where a.project_id = p_project and a.agent_id = p_agent);
-begin
-  if p_verified then return coalesce(v_agent, 1); end if;
-  return least(case when p_permission in ('admin', 'maintain', 'write') then 2 else 1 end, coalesce(v_agent, 2));
-end $$;
-revoke execute on function coord.author_trust(bigint, text, text, boolean, text) from public;
-grant execute on function coord.author_trust(bigint, text, text, boolean, text) to service_role;

@@ -137,7 +137,7 @@ $$;
 
 -- The trust level of who made a change: an agent's own where its key submitted it. A branch's name can be chosen by
 -- anybody who pushes, so it can lower the level and never raise it; then what the forge lets the pusher do counts.
-create or replace function coord.author_trust(p_project bigint, p_repository text, p_agent text, p_verified boolean, p_permission text) returns int
+create function coord.author_trust(p_project bigint, p_repository text, p_agent text, p_verified boolean, p_permission text) returns int
 language plpgsql stable security definer set search_path = '' as $$
 begin
   if p_verified then return coord.trust_level(p_project, p_agent, p_repository); end if;
@@ -298,5 +298,5 @@ begin
 end $$;
 
 revoke execute on all functions in schema coord from public;
-grant execute on function coord.trust_level(bigint, text, text), coord.list_trust(bigint, text, text, int),
+grant execute on function coord.trust_level(bigint, text, text), coord.author_trust(bigint, text, text, boolean, text), coord.list_trust(bigint, text, text, int),
   coord.set_trust(bigint, text, text, text, int, int, text) to service_role;

@@ -259,7 +259,7 @@ end $$;
 
 ------------------------------------------------------------------------------------------ what a verdict does
 -- In the transaction that sets a verdict: trust, tasks, the author's session, people.
-create or replace function coord.on_verdict(p_c public.changesets) returns text[] language plpgsql set search_path = '' as $$
+create function coord.on_verdict(p_c public.changesets) returns text[] language plpgsql set search_path = '' as $$
 declare v_v coord.task_verdicts; v_wake text[] := '{}'; v_tasks int := 0; v_ref bigint; v_short text := pg_catalog.left(p_c.head_sha, 12); v_resumed boolean := false;
 begin
   perform coord.note_outcome(p_c);
@@ -293,7 +293,7 @@ begin
 end $$;
 
 -- People are asked for the first time about this routing.
-create or replace function coord.on_approval_wanted(p_c public.changesets) returns text[] language plpgsql set search_path = '' as $$
+create function coord.on_approval_wanted(p_c public.changesets) returns text[] language plpgsql set search_path = '' as $$
 begin
   return coord.notify_out(p_c.project_id, 'approval:' || p_c.id || ':' || p_c.route_version, pg_catalog.jsonb_build_object('kind', 'needs_approval',
     'title', pg_catalog.format('%s needs your approval', coalesce(nullif(p_c.title, ''), pg_catalog.left(p_c.head_sha, 12) || ' on ' || p_c.line)),
