@@ -1138,425 +1138,425 @@ CREATE INDEX verification_results_queued ON public.verification_results USING bt
 CREATE UNIQUE INDEX work_queue_pkey ON public.work_queue USING btree (project_id, id)
 CREATE UNIQUE INDEX work_queue_project_id_task_id_key ON public.work_queue USING btree (project_id, task_id)
 
--- functions
-coord.ack_messages(p_project bigint, p_session bigint, p_by text, p_agent text, p_ids uuid[]) returns jsonb security definer
-coord.acquire_lock(p_project bigint, p_session bigint, p_by text, p_space bigint, p_key text, p_anc text[], p_path text, p_shown text, p_repo text, p_branch text, p_mode text, p_minutes integer, p_reason text, OUT outcome text, OUT token bigint, OUT expires_at timestamp with time zone, OUT now timestamp with time zone, OUT locked_by text, OUT agent_type text, OUT holder_session text, OUT branch text, OUT reason text, OUT locked_at timestamp with time zone) returns record security definer
-coord.acquire_lock_many(p_project bigint[], p_session bigint[], p_by text[], p_space bigint[], p_key text[], p_anc text[], p_path text[], p_shown text[], p_repo text[], p_branch text[], p_minutes integer[], p_reason text[]) returns TABLE(outcome text, token bigint, expires_at timestamp with time zone, now timestamp with time zone, locked_by text, agent_type text, holder_session text, branch text, reason text, locked_at timestamp with time zone) security definer
-coord.acquire_locks(p_project bigint, p_session bigint, p_by text, p_home bigint, p_space bigint[], p_kind text[], p_base text[], p_key text[], p_path text[], p_repo text[], p_re text[], p_pre text[], p_lk text[], p_branch text, p_mode text, p_minutes integer, p_reason text, p_wait boolean DEFAULT false, p_topic text DEFAULT NULL::text, p_ticket bigint DEFAULT NULL::bigint) returns jsonb security definer
-coord.add_attempt(p_r verification_results, p_infra integer, p_test integer, p_not_before timestamp with time zone) returns void
-coord.add_event(p_only bigint, p_session text, p_in jsonb) returns jsonb security definer
-coord.add_evidence(p_project bigint, p_agent text, p_repository text, p_kind text, p_changeset uuid, p_weight double precision) returns void
-coord.add_run(p_s sessions, p_by text, p_in jsonb, p_demands jsonb, p_no_match integer) returns runs
-coord.add_session(p_project bigint, p_by text, p_session text, p_status text, p_in jsonb) returns sessions
-coord.add_to(p_sums jsonb, p_project bigint, p_kind text, p_n integer DEFAULT 1) returns jsonb
-coord.agent_demands(p_name text, p_start boolean) returns jsonb
-coord.agent_wire(p_a agent_blueprints) returns jsonb
-coord.apply_gone(p_project bigint, p_in jsonb) returns jsonb security definer
-coord.apply_head(p_project bigint, p_in jsonb) returns jsonb security definer
-coord.apply_verdict(p_v coord.task_verdicts, p_c changesets) returns text[]
-coord.approval_wire(p_a approval_queue) returns jsonb
-coord.assign_issue(p_project bigint, p_key text, p_repository text, p_task jsonb) returns jsonb security definer
-coord.audit(p_project bigint, p_session bigint, p_by text, p_operation text, p_ids text[], p_success boolean DEFAULT true, p_reason text DEFAULT NULL::text, p_parameters jsonb DEFAULT NULL::jsonb, p_result jsonb DEFAULT NULL::jsonb) returns void
-coord.audit_guard() returns trigger
-coord.audit_waiver() returns trigger security definer
-coord.authenticate(p_hash bytea) returns TABLE(name text, scopes text[], agent_id text, agent_type text, project_id bigint, person text) security definer
-coord.author_trust(p_project bigint, p_repository text, p_agent text, p_verified boolean, p_permission text) returns integer security definer
-coord.backoff_seconds(p_id bigint, p_attempt integer) returns integer
-coord.base_names(p_in jsonb) returns text[]
-coord.beta_bound(p_a double precision, p_b double precision) returns double precision
-coord.beta_cdf(p_x double precision, p_a double precision, p_b double precision) returns double precision
-coord.bind_session(p_only bigint, p_by text, p_session text, p_in jsonb) returns jsonb security definer
-coord.blocked_work(p_project bigint, p_limit integer) returns jsonb security definer
-coord.brief_locks(p_project bigint, p_session bigint, p_now timestamp with time zone) returns jsonb
-coord.brief_work(p_project bigint, p_s agent_sessions) returns jsonb
-coord.callback_prompt(p_rows coord.callbacks[]) returns text
-coord.callbacks_topic() returns text
-coord.cancel_changeset(p_only bigint, p_by text, p_id uuid, p_reason text) returns jsonb security definer
-coord.cancel_done(p_project bigint, p_run uuid, p_error text) returns void security definer
-coord.cancel_wait(p_project bigint, p_session bigint, p_ticket bigint) returns jsonb security definer
-coord.cancel_work(p_project bigint, p_session bigint, p_by text, p_agent text, p_privileged boolean, p_task uuid, p_reason text) returns jsonb security definer
-coord.canonical_demands(p_demands jsonb) returns jsonb
-coord.capability_wire(p_c capabilities, p_full boolean) returns jsonb
-coord.capacity_topics(p_runner text) returns text[]
-coord.cast_vote(p_c changesets, p_a approval_queue, p_voter text, p_role text, p_teams text[], p_source text, p_vote text, p_comment text, p_head text) returns jsonb
-coord.changeset_final(p_state text) returns boolean
-coord.changeset_news(p_c changesets) returns text[]
-coord.changeset_note(p_project bigint, p_id uuid, p_kind text, p_text text, p_data jsonb DEFAULT NULL::jsonb) returns void
-coord.changeset_of_pull(p_project bigint, p_repository text, p_number integer) returns jsonb security definer
-coord.changeset_wire(p_c changesets) returns jsonb
-coord.check_locks(p_project bigint, p_home bigint, p_space bigint[], p_kind text[], p_base text[], p_key text[], p_path text[], p_repo text[], p_re text[], p_pre text[], p_lk text[], p_agent text, p_branch text, p_limit integer DEFAULT 100) returns jsonb security definer
-coord.check_name(p_what text, p_name text) returns void
-coord.check_parent(p_only bigint, p_parent text, p_session text) returns void
-coord.check_tasks(p_tasks jsonb, p_now timestamp with time zone) returns void
-coord.check_tree(p_parent text, p_limits jsonb) returns void
-coord.claim_ready(p_project bigint, p_queue smallint, p_classes integer[], p_n integer) returns bigint[]
-coord.claim_work(p_project bigint, p_session bigint, p_by text, p_types text[], p_tags text[], p_n integer, p_lease integer, p_classes integer[] DEFAULT '{}'::integer[], p_epoch integer DEFAULT 0, p_caps text DEFAULT NULL::text) returns jsonb security definer
-coord.class_epoch(p_project bigint, p_queue smallint) returns integer
-coord.class_of(p_project bigint, p_queue smallint, p_demands jsonb, OUT class_id integer, OUT made boolean) returns record
-coord.class_ranges(p_tok text) returns integer[]
-coord.cleanup_sessions(p_project bigint, p_by text, p_stale_minutes integer, p_idle_minutes integer, p_dry_run boolean) returns jsonb security definer
-coord.close_changeset(p_c changesets, p_state text, p_why text, p_by uuid DEFAULT NULL::uuid, p_who text DEFAULT 'gateway'::text) returns text[]
-coord.close_session(p_project bigint, p_session bigint, p_status text, p_reason text) returns jsonb
-coord.complete_one(p_project bigint, p_s agent_sessions, p_task uuid, p_success boolean, p_result jsonb, p_error text, p_retryable boolean, p_token text, p_raise boolean, p_now timestamp with time zone) returns jsonb
-coord.complete_with_commit(p_project bigint, p_s agent_sessions, p_task uuid, p_result jsonb, p_head text, p_token text, p_raise boolean, p_now timestamp with time zone) returns jsonb
-coord.complete_work(p_project bigint, p_session bigint, p_by text, p_items jsonb) returns jsonb security definer
-coord.conditions(p_alias text, p_filter jsonb, p_names text[]) returns text
-coord.count_skill_use(p_project bigint, p_skill uuid, p_success boolean) returns memory_procedural
-coord.create_key(p_project bigint, p_by text, p_name text, p_hash bytea, p_prefix text, p_scopes text[], p_for bigint, p_agent text, p_type text, p_person text, p_days integer) returns jsonb security definer
-coord.create_person(p_project bigint, p_by text, p_name text, p_roles text[]) returns jsonb security definer
-coord.create_run(p_project bigint, p_only bigint, p_by text, p_in jsonb, p_limits jsonb) returns jsonb security definer
-coord.create_session(p_project bigint, p_only bigint, p_by text, p_in jsonb) returns jsonb security definer
-coord.cut(p_text text, p_bytes integer) returns text
-coord.decide(p_c changesets, p_state text, p_reason text, p_audited boolean DEFAULT false) returns text[]
-coord.default_policies() returns jsonb
-coord.delete_agent(p_project bigint, p_by text, p_name text) returns jsonb security definer
-coord.delete_capability(p_project bigint, p_by text, p_name text) returns jsonb security definer
-coord.delete_session(p_only bigint, p_by text, p_session text, p_tree boolean) returns jsonb security definer
-coord.deliver_callbacks(p_no_match integer, p_limit integer) returns jsonb security definer
-coord.demands_match(p_demands jsonb, p_claimer jsonb) returns boolean
-coord.depth_of(p_session text, p_max integer) returns integer
-coord.deregister_runner(p_project bigint, p_only bigint, p_by text, p_runner text, p_self boolean) returns jsonb security definer
-coord.digest_stands(p_project bigint, p_repository text, p_path text, p_branch text, p_digest text) returns boolean
-coord.doc_texts(p_doc jsonb, p_key text) returns text[]
-coord.drop_memory_index(p_project bigint, p_ids bigint[]) returns void
-coord.due_projects(p_queue smallint, p_now timestamp with time zone) returns SETOF bigint
-coord.due_runs(p_now timestamp with time zone, p_limit integer) returns TABLE(run_id text, session_id text, what text)
-coord.emit(p_project bigint, p_type text, p_session text, p_data jsonb, p_event bigint DEFAULT NULL::bigint) returns void
-coord.end_delivery(p_source text, p_delivery text, p_state text, p_action text, p_error text, p_result jsonb, p_retry integer) returns void security definer
-coord.end_outbox(p_project bigint, p_id bigint, p_outcome text, p_error text, p_retry integer) returns void security definer
-coord.end_run(p_r runs, p_status text, p_error text) returns text[]
-coord.end_runs(p_c changesets, p_why text) returns void
-coord.end_session(p_project bigint, p_agent text, p_name text, p_by text, p_reason text) returns jsonb security definer
-coord.end_task(p_w work_queue, p_now timestamp with time zone, p_status text, p_result jsonb, p_error text) returns void
-coord.enqueue_run(p_r runs) returns text[]
-coord.ensure_project(p_name text) returns bigint security definer
-coord.event_wire(p_e events) returns jsonb
-coord.executor_classes() returns integer security definer
-coord.export_memory(p_project bigint, p_layer text, p_after bigint, p_archived boolean, p_limit integer) returns TABLE(id bigint, doc jsonb) security definer
-coord.faded(p_value double precision, p_from timestamp with time zone, p_now timestamp with time zone) returns double precision
-coord.fail(p_status integer, p_code text, p_what text, p_why text, p_next text, p_field text DEFAULT NULL::text) returns void
-coord.fail_run(p_r runs, p_error text) returns text[]
-coord.fold_memory(p_limit integer) returns integer security definer
-coord.force_release_locks(p_project bigint, p_by text, p_home bigint, p_space bigint[], p_kind text[], p_base text[], p_key text[], p_path text[], p_repo text[], p_re text[], p_pre text[], p_lk text[], p_agent text, p_reason text) returns jsonb security definer
-coord.forget_memory(p_project bigint, p_session bigint, p_by text, p_agent text, p_ids uuid[], p_reason text) returns jsonb security definer
-coord.free_locks(p_project bigint, p_session bigint, p_reason text) returns jsonb security definer
-coord.free_work(p_project bigint, p_session bigint, p_reason text) returns jsonb security definer
-coord.gateway_state() returns jsonb security definer
-coord.get_agent(p_name text, p_raw boolean) returns jsonb security definer
-coord.get_blueprint(p_name text) returns agent_blueprints
-coord.get_capability(p_name text) returns jsonb security definer
-coord.get_capability_row(p_name text) returns capabilities
-coord.get_changeset(p_only bigint, p_id uuid) returns jsonb security definer
-coord.get_memory(p_project bigint, p_id uuid) returns jsonb security definer
-coord.get_policy(p_project bigint, p_name text) returns jsonb security definer
-coord.get_policy_row(p_project bigint, p_name text) returns verification_policies
-coord.get_run(p_only bigint, p_run text) returns jsonb security definer
-coord.get_session(p_only bigint, p_session text) returns jsonb security definer
-coord.get_task(p_project bigint, p_task uuid) returns jsonb security definer
-coord.get_working(p_project bigint, p_session bigint, p_originals boolean, p_limit integer) returns jsonb security definer
-coord.give_back(p_w work_queue, p_now timestamp with time zone, p_delay integer, p_error text) returns text
-coord.glob_meet(p_a text, p_b text) returns boolean
-coord.glob_toks(p_seg text) returns text[]
-coord.glob_walk(p_a text[], p_b text[], p_deep boolean) returns boolean
-coord.has_memories(p_project bigint) returns boolean security definer
-coord.hear_runner(p_only bigint, p_runner text, p_stale integer) returns boolean
-coord.heartbeat_session(p_project bigint, p_session bigint, p_task text) returns jsonb security definer
-coord.heartbeat_work(p_project bigint, p_session bigint, p_task uuid, p_lease integer, p_token text) returns jsonb security definer
-coord.holds_task(p_w work_queue, p_s agent_sessions, p_token text) returns boolean
-coord.hush_notices(p_project bigint, p_agent text, p_ids uuid[]) returns void
-coord.import_memory(p_project bigint, p_session bigint, p_by text, p_source text, p_docs jsonb) returns jsonb security definer
-coord.inbox_state() returns jsonb security definer
-coord.is_below(p_session text, p_above text) returns boolean
-coord.is_newer_head(p_project bigint, p_repository text, p_line text, p_before text, p_head text, p_at timestamp with time zone) returns boolean
-coord.iso(p_at timestamp with time zone) returns text
-coord.job_wire(p_r verification_results, p_c changesets, p_action text, p_files boolean) returns jsonb
-coord.join_repository(p_bound bigint, p_by text, p_project text, p_remote text, p_root text, p_name text) returns jsonb security definer
-coord.key_json(p_key coord.api_keys) returns jsonb
-coord.lane_topic(p_project bigint, p_queue smallint, p_class integer) returns text
-coord.legacy_event(p_project bigint, p_only bigint, p_by text, p_in jsonb) returns jsonb security definer
-coord.like_agents(p_project bigint, p_name text) returns text
-coord.line_of(p_source text, p_branch text, p_fork boolean, p_pr integer) returns text
-coord.list_agents(p_tags text[]) returns jsonb security definer
-coord.list_approvals(p_project bigint, p_status text, p_limit integer) returns jsonb security definer
-coord.list_capabilities() returns jsonb security definer
-coord.list_changesets(p_project bigint, p_filter jsonb, p_limit integer, p_before uuid) returns jsonb security definer
-coord.list_keys(p_bound bigint, p_all boolean) returns jsonb security definer
-coord.list_messages(p_project bigint, p_agent text, p_box text, p_thread text, p_limit integer, p_peek boolean) returns jsonb security definer
-coord.list_persons() returns jsonb security definer
-coord.list_policies(p_project bigint) returns jsonb security definer
-coord.list_projects(p_bound bigint) returns jsonb security definer
-coord.list_runners(p_only bigint, p_stale integer, p_remove integer) returns jsonb security definer
-coord.list_runs(p_project bigint, p_filter jsonb, p_limit integer, p_after text, p_newest boolean) returns jsonb security definer
-coord.list_sessions(p_project bigint, p_capability text, p_status text, p_limit integer) returns jsonb security definer
-coord.list_skills(p_project bigint, p_tags text[], p_archived boolean, p_limit integer) returns jsonb security definer
-coord.list_trust(p_project bigint, p_agent text, p_repository text, p_limit integer) returns jsonb security definer
-coord.list_violations(p_project bigint, p_agent text, p_limit integer) returns jsonb security definer
-coord.list_work(p_project bigint, p_filter jsonb, p_limit integer, p_cursor bigint) returns jsonb security definer
-coord.live_after(p_after bigint, p_limit integer) returns jsonb security definer
-coord.live_topic() returns text
-coord.ln_gamma(p_x double precision) returns double precision
-coord.lock_anc(p_base text) returns text[]
-coord.lock_behind(p_project bigint, p_session bigint, p_now timestamp with time zone) returns coord.lock_edge[]
-coord.lock_blockers(p_project bigint, p_session bigint, p_before bigint, p_keys coord.lock_key[], p_anc text[], p_now timestamp with time zone) returns coord.lock_blocker[]
-coord.lock_changeset(p_only bigint, p_id uuid) returns changesets
-coord.lock_enter(p_project bigint, p_session bigint) returns agent_sessions
-coord.lock_gates(p_project bigint, p_keys coord.lock_key[], p_anc text[], p_change boolean) returns void
-coord.lock_grant(p_project bigint, p_home bigint, p_me agent_sessions, p_by text, p_keys coord.lock_key[], p_minutes integer, p_reason text, p_ticket bigint, p_now timestamp with time zone) returns jsonb
-coord.lock_head(p_project bigint, p_head text) returns void
-coord.lock_holder(p_project bigint, p_session bigint, p_space bigint, p_key text, p_anc text[], p_branch text) returns TABLE(expires_at timestamp with time zone, now timestamp with time zone, locked_by text, agent_type text, holder_session text, branch text, reason text, locked_at timestamp with time zone)
-coord.lock_join(p_project bigint, p_me agent_sessions, p_topic text, p_keys coord.lock_key[], p_live coord.lock_blocker[], p_edges coord.lock_edge[], p_now timestamp with time zone) returns jsonb
-coord.lock_keys(p_home bigint, p_space bigint[], p_kind text[], p_base text[], p_key text[], p_path text[], p_repo text[], p_re text[], p_pre text[], p_lk text[], p_branch text, p_mode text) returns coord.lock_key[]
-coord.lock_live(p_blockers coord.lock_blocker[], p_edges coord.lock_edge[], p_now timestamp with time zone) returns coord.lock_blocker[]
-coord.lock_meet(p_ak text, p_ab text, p_akey text, p_are text, p_apre text, p_alk text, p_bk text, p_bb text, p_bkey text, p_bre text, p_bpre text, p_blk text) returns boolean
-coord.lock_mourn(p_project bigint, p_gone file_locks[], p_why text, p_tail text) returns jsonb
-coord.lock_refused(p_project bigint, p_me agent_sessions, p_keys coord.lock_key[], p_blockers coord.lock_blocker[], p_now timestamp with time zone) returns jsonb
-coord.lock_rivals(p_project bigint, p_session bigint, p_space bigint, p_kind text, p_base text, p_key text, p_branch text, p_mode text, p_re text, p_pre text, p_lk text, p_anc text[]) returns SETOF file_locks
-coord.lock_rivals_waiting(p_project bigint, p_session bigint, p_before bigint, p_space bigint, p_kind text, p_base text, p_key text, p_branch text, p_mode text, p_re text, p_pre text, p_lk text, p_anc text[]) returns SETOF coord.lock_wait_keys
-coord.lock_row_keys(p_rows file_locks[]) returns coord.lock_key[]
-coord.lock_run(p_only bigint, p_run text) returns runs
-coord.lock_session(p_only bigint, p_session text) returns sessions
-coord.lock_space(p_project bigint, p_name text) returns TABLE(id bigint, name text) security definer
-coord.lock_take_over(p_project bigint, p_blockers coord.lock_blocker[], p_agent text, p_now timestamp with time zone) returns jsonb
-coord.lock_task(p_project bigint, p_task uuid) returns work_queue
-coord.lock_tasks(p_project bigint, p_ids bigint[]) returns void
-coord.lock_to_wake(p_project bigint, p_keys coord.lock_key[], p_now timestamp with time zone) returns jsonb
-coord.lock_trust(p_project bigint, p_agent text, p_repository text) returns agent_trust
-coord.lock_under(p_path text, p_dir text) returns boolean
-coord.lock_waiting(p_project bigint, p_me agent_sessions, p_ticket bigint, p_keys coord.lock_key[], p_live coord.lock_blocker[], p_now timestamp with time zone) returns jsonb
-coord.lock_working(p_project bigint, p_session bigint) returns TABLE(id bigint, type text, content text, pinned boolean, tokens integer, shown text, shown_tokens integer) security definer
-coord.look_at_run(p_executor text, p_run uuid, p_external text) returns jsonb security definer
-coord.loosen_run(p_r runs) returns void
-coord.loosen_task(p_w work_queue, p_final boolean) returns void
-coord.lose_runs(p_runner text, p_keep text[], p_error text) returns text[]
-coord.match_classes(p_project bigint, p_queue smallint, p_claimer jsonb, p_after integer DEFAULT 0) returns integer[]
-coord.may_manage(p_w work_queue, p_agent text, p_by text, p_privileged boolean, p_what text) returns void
-coord.memories_all(p_project bigint, p_1 bigint[], p_2 bigint[], p_3 bigint[], p_4 bigint[], p_5 bigint[], p_6 bigint[], p_need bigint[], p_archived boolean, p_limit integer) returns TABLE(id bigint, group_id bigint, seq integer, kind smallint, at bigint, len_title smallint, len_body smallint, flags smallint, skill smallint, sig bytea) security definer
-coord.memories_any(p_project bigint, p_any bigint[], p_need bigint[], p_archived boolean, p_limit integer) returns TABLE(id bigint, group_id bigint, seq integer, kind smallint, at bigint, len_title smallint, len_body smallint, flags smallint, skill smallint, sig bytea) security definer
-coord.memories_by_id(p_projects bigint[], p_ids bigint[]) returns TABLE(id bigint, doc jsonb) security definer
-coord.memories_near(p_project bigint, p_model text, p_vector real[], p_need bigint[], p_archived boolean, p_limit integer) returns TABLE(id bigint, group_id bigint, seq integer, kind smallint, at bigint, len_title smallint, len_body smallint, flags smallint, skill smallint, sig bytea) security definer
-coord.memories_newest(p_project bigint, p_need bigint[], p_archived boolean, p_limit integer) returns TABLE(id bigint, group_id bigint, seq integer, kind smallint, at bigint, len_title smallint, len_body smallint, flags smallint, skill smallint, sig bytea) security definer
-coord.memories_to_embed(p_limit integer) returns TABLE(project_id bigint, id bigint, rev integer, body text) security definer
-coord.memories_to_index(p_project bigint, p_ids bigint[], p_version integer, p_limit integer) returns TABLE(project_id bigint, id bigint, kind smallint, rev integer, doc jsonb) security definer
-coord.memory_json(p_e memory_episodic) returns jsonb
-coord.memory_place(p_project bigint, p_name text, p_imported boolean, p_at timestamp with time zone, OUT v_group bigint, OUT v_seq integer, OUT v_new boolean) returns record
-coord.memory_policy(p_project bigint, p_layer text, OUT archive_days integer, OUT delete_days integer) returns record
-coord.memory_stats(p_project bigint, p_terms bigint[]) returns TABLE(n bigint, groups bigint, len_title double precision, len_body double precision, df bigint[]) security definer
-coord.memory_windows(p_project bigint, p_groups bigint[], p_from integer[], p_to integer[]) returns TABLE(id bigint, group_id bigint, seq integer, kind smallint, at bigint, len_title smallint, len_body smallint, flags smallint, skill smallint, sig bytea) security definer
-coord.merge_demands(VARIADIC p_list jsonb[]) returns jsonb
-coord.merge_memory(p_project bigint, p_session bigint, p_by text, p_id bigint, p_doc jsonb, p_now timestamp with time zone) returns jsonb
-coord.message_json(p_m messages, p_full boolean) returns jsonb
-coord.message_notice_data(p_m messages) returns jsonb
-coord.message_notice_text(p_m messages) returns text
-coord.message_recipients_of(p_project bigint, p_sender text, p_to text[], p_unknown boolean, OUT v_to text[], OUT v_unknown text[]) returns record
-coord.name_meet(p_a text, p_b text) returns boolean
-coord.new_memory(p_project bigint, p_agent text, p_type text, p_session text, p_doc jsonb, p_hash bigint, p_at timestamp with time zone, p_tokens integer) returns memory_episodic
-coord.no_changeset() returns void
-coord.no_run() returns void
-coord.no_session() returns void
-coord.nonempty_classes(p_project bigint, p_queue smallint, p_classes integer[]) returns integer[]
-coord.not_impartial(p_c changesets, p_who text) returns text
-coord.not_yours(p_task uuid, p_w work_queue) returns jsonb
-coord.note_outcome(p_c changesets) returns void
-coord.note_waived_failure(p_c changesets, p_reason text) returns void
-coord.notice(p_project bigint, p_session bigint, p_kind text, p_text text, p_data jsonb DEFAULT NULL::jsonb) returns void
-coord.notify_out(p_project bigint, p_key text, p_payload jsonb) returns text[]
-coord.now() returns timestamp with time zone
-coord.old_sessions(p_before timestamp with time zone, p_limit integer) returns SETOF sessions
-coord.on_approval_wanted(p_c changesets) returns text[]
-coord.on_verdict(p_c changesets) returns text[]
-coord.once_begin(p_project bigint, p_agent text, p_operation text, p_key text, p_hash bytea) returns jsonb
-coord.once_end(p_project bigint, p_agent text, p_operation text, p_key text, p_reply jsonb) returns void
-coord.open_session(p_project bigint, p_agent text, p_type text, p_session text) returns bigint security definer
-coord.orchestrated_sessions(p_project bigint, p_filter jsonb, p_limit integer, p_before text) returns jsonb security definer
-coord.outcome_flags(p_outcome text) returns integer
-coord.override_changeset(p_only bigint, p_by text, p_who text, p_id uuid, p_verdict text, p_reason text) returns jsonb security definer
-coord.policy_base(p_tier integer) returns jsonb
-coord.policy_history(p_project bigint, p_name text, p_limit integer) returns jsonb security definer
-coord.policy_version(p_project bigint) returns bigint security definer
-coord.policy_wire(p_p verification_policies) returns jsonb
-coord.poll_runner(p_only bigint, p_runner text, p_stale integer, p_lease integer, p_classes integer[], p_epoch integer, p_caps text) returns jsonb security definer
-coord.post_message(p_m messages, p_to text[], p_session bigint) returns jsonb
-coord.prepare_vectors(p_model text) returns boolean security definer
-coord.prior_failures(p_c changesets) returns integer
-coord.progress_work(p_project bigint, p_session bigint, p_task uuid, p_percent double precision, p_note text, p_token text) returns jsonb security definer
-coord.project_digest(p_project bigint, p_reader text, p_agent text, p_peek boolean) returns jsonb security definer
-coord.project_json(p_id bigint) returns jsonb security definer
-coord.project_of_remote(p_remote text) returns bigint security definer
-coord.projects_with_memory(p_only bigint, p_limit integer) returns TABLE(id bigint, name text) security definer
-coord.purge_agent_sessions(p_before timestamp with time zone, p_limit integer) returns TABLE(project_id bigint, n integer)
-coord.purge_audit(p_project bigint, p_by text, p_days integer, p_limit integer DEFAULT 10000) returns bigint
-coord.purge_deliveries(p_days integer, p_limit integer) returns integer security definer
-coord.purge_handoffs(p_before timestamp with time zone, p_limit integer) returns TABLE(project_id bigint, n integer)
-coord.purge_messages(p_before timestamp with time zone, p_limit integer) returns TABLE(project_id bigint, n integer)
-coord.purge_outbox(p_days integer, p_limit integer) returns integer security definer
-coord.purge_sessions(p_before timestamp with time zone, p_limit integer) returns jsonb
-coord.put_agent(p_project bigint, p_by text, p_name text, p_in jsonb, p_create boolean) returns jsonb security definer
-coord.put_capability(p_project bigint, p_by text, p_name text, p_in jsonb, p_create boolean) returns jsonb security definer
-coord.put_memory_index(p_project bigint, p_id bigint, p_kind smallint, p_rev integer, p_at timestamp with time zone, p_group bigint, p_seq integer, p_new_group boolean, p_flags integer, p_skill integer, p_terms bigint[], p_sig bytea, p_words text[], p_title integer, p_body integer, p_version integer) returns void
-coord.put_policy(p_project bigint, p_by text, p_name text, p_in jsonb, p_create boolean, p_version integer) returns jsonb security definer
-coord.put_vectors(p_model text, p_projects bigint[], p_ids bigint[], p_revs integer[], p_dims integer, p_vectors real[]) returns integer security definer
-coord.query_audit(p_project bigint, p_agent text, p_operation text, p_since timestamp with time zone, p_success boolean, p_limit integer) returns jsonb security definer
-coord.queue_mail(p_project bigint, p_session bigint, p_agent text) returns void
-coord.read_handoffs(p_project bigint, p_agent text, p_limit integer) returns jsonb security definer
-coord.read_session(p_only bigint, p_session text) returns sessions
-coord.ready_topics(p_projects bigint[], p_queues smallint[], p_limit integer DEFAULT 64) returns text[] security definer
-coord.ready_work(p_project bigint, p_types text[], p_limit integer) returns jsonb security definer
-coord.record_skill_use(p_project bigint, p_session bigint, p_by text, p_skill uuid, p_success boolean) returns jsonb security definer
-coord.recorded_violations(p_project bigint, p_agent text, p_paths text[], p_hours integer) returns jsonb security definer
-coord.recover_runs(p_mode text, p_stale integer, p_limit integer) returns jsonb security definer
-coord.register_runner(p_project bigint, p_only bigint, p_by text, p_in jsonb, p_stale integer) returns jsonb security definer
-coord.register_session(p_project bigint, p_session bigint, p_by text, p_capabilities text[], p_task text, p_lapse_seconds integer, p_metadata jsonb, p_delegated_from text) returns jsonb security definer
-coord.reindex_memory(p_project bigint, p_id bigint, p_kind smallint, p_rev integer, p_terms bigint[], p_sig bytea, p_words text[], p_title integer, p_body integer, p_tokens integer, p_version integer) returns boolean security definer
-coord.release_lock(p_project bigint, p_session bigint, p_by text, p_space bigint, p_key text, p_anc text[], p_shown text) returns boolean security definer
-coord.release_lock_many(p_project bigint[], p_session bigint[], p_by text[], p_space bigint[], p_key text[], p_anc text[], p_shown text[]) returns boolean[] security definer
-coord.release_locks(p_project bigint, p_session bigint, p_by text, p_home bigint, p_space bigint[], p_kind text[], p_base text[], p_key text[], p_path text[], p_repo text[], p_re text[], p_pre text[], p_lk text[], p_branch text, p_any boolean DEFAULT false, p_all boolean DEFAULT false) returns jsonb security definer
-coord.release_work(p_project bigint, p_session bigint, p_by text, p_task uuid, p_reason text, p_token text) returns jsonb security definer
-coord.remember(p_project bigint, p_session bigint, p_by text, p_doc jsonb, p_terms bigint[], p_sig bytea, p_words text[], p_title integer, p_body integer, p_tokens integer, p_version integer) returns jsonb security definer
-coord.remove_runner(p_r runners) returns text[]
-coord.renew_label_locks(p_minutes integer) returns integer security definer
-coord.renew_session_locks(p_project bigint, p_session bigint, p_minutes integer DEFAULT NULL::integer) returns jsonb security definer
-coord.renew_work(p_project bigint, p_session bigint) returns integer security definer
-coord.reopen_changeset(p_c changesets, p_why text) returns text[]
-coord.report_digests(p_project bigint, p_agent text, p_session bigint, p_by text, p_repository text, p_branch text, p_files jsonb) returns jsonb security definer
-coord.report_run(p_only bigint, p_by text, p_runner text, p_run text, p_kind text, p_text text, p_stale integer) returns jsonb security definer
-coord.report_violations(p_project bigint, p_session bigint, p_by text, p_repository text, p_rows jsonb, p_tool text, p_command text, p_stage text, p_unknown boolean, p_bypass text) returns jsonb security definer
-coord.requeue_run(p_r runs, p_delay integer, p_error text) returns text[]
-coord.rerun_changeset(p_only bigint, p_by text, p_id uuid, p_tier integer, p_reason text) returns jsonb security definer
-coord.resolve_blueprint(p_name text) returns jsonb
-coord.resolve_repository(p_project text, p_remote text, p_root text, p_name text) returns TABLE(project_id bigint, project text, repository_id bigint, repository text) security definer
-coord.result_text(p_session text, OUT result text, OUT data jsonb) returns record
-coord.resume_author(p_project bigint, p_session text, p_source text, p_text text) returns boolean
-coord.retain_memory(p_project bigint, p_limit integer) returns jsonb
-coord.retry_run(p_c changesets, p_r verification_results) returns text
-coord.retry_work(p_project bigint, p_session bigint, p_by text, p_agent text, p_privileged boolean, p_task uuid) returns jsonb security definer
-coord.return_task(p_w work_queue, p_v coord.task_verdicts, p_source text, p_why text, p_prompt text, p_feedback jsonb) returns text[]
-coord.revoke_key(p_project bigint, p_bound bigint, p_by text, p_name text) returns jsonb security definer
-coord.route_failed(p_project bigint, p_id uuid, p_version integer, p_error text, p_retry integer, p_most integer) returns jsonb security definer
-coord.run_due(p_r runs, p_what text, p_now timestamp with time zone, p_stale integer) returns text[]
-coord.run_lost(p_r runs, p_error text) returns text[]
-coord.run_news(p_r runs) returns void
-coord.run_rank(p_status text) returns integer
-coord.run_result_wire(p_r verification_results, p_full boolean) returns jsonb
-coord.run_started(p_r runs) returns text[]
-coord.run_timeout(p_r verification_results) returns integer
-coord.run_wire(p_r runs) returns jsonb
-coord.runner_claimer(p_r runners) returns jsonb
-coord.runner_classes(p_claimer jsonb, p_after integer) returns integer[]
-coord.runner_full(p_r runners) returns boolean
-coord.runner_gone() returns void
-coord.runner_heartbeat(p_only bigint, p_runner text, p_stale integer) returns jsonb security definer
-coord.runner_lacks(p_r runners, p_demands jsonb, p_project bigint) returns text[]
-coord.runner_task_classes(p_r runners) returns TABLE(project_id bigint, classes integer[])
-coord.runner_task_lanes(p_r runners) returns text[]
-coord.runner_topic(p_runner text) returns text
-coord.runner_wire(p_r runners, p_now timestamp with time zone, p_stale integer) returns jsonb
-coord.save_trust(p_t agent_trust) returns void
-coord.seed_new_project() returns trigger security definer
-coord.seed_policies(p_project bigint) returns void
-coord.send_message(p_project bigint, p_session bigint, p_by text, p_sender text, p_to text[], p_text text, p_thread text, p_reply_to uuid, p_kind text, p_urgency text, p_ack boolean, p_unknown boolean) returns jsonb security definer
-coord.session(p_project bigint, p_session bigint) returns agent_sessions
-coord.session_affinity(p_only bigint, p_session text) returns jsonb security definer
-coord.session_brief(p_project bigint, p_session bigint) returns jsonb security definer
-coord.session_events(p_only bigint, p_session text, p_after bigint, p_limit integer, p_strict boolean) returns jsonb security definer
-coord.session_result(p_only bigint, p_session text) returns jsonb security definer
-coord.session_status(p_only bigint, p_session text) returns jsonb security definer
-coord.session_wire(p_s sessions) returns jsonb
-coord.set_memory_policy(p_project bigint, p_by text, p_layer text, p_archive integer, p_delete integer) returns jsonb security definer
-coord.set_session(p_s sessions, p_status text) returns text[]
-coord.set_trust(p_project bigint, p_by text, p_agent text, p_repository text, p_level integer, p_ceiling integer, p_reason text) returns jsonb security definer
-coord.settle(p_project bigint, p_id uuid, p_audited boolean DEFAULT false) returns text[]
-coord.settle_tasks(p_limit integer) returns jsonb
-coord.similar_words(p_project bigint, p_words text[]) returns TABLE(asked text, word text, score real) security definer
-coord.skill_json(p_k memory_procedural) returns jsonb
-coord.skill_mean(p_uses integer, p_successes integer) returns integer
-coord.status_out(p_c changesets) returns void
-coord.stop_locked(p_r runs) returns jsonb
-coord.stop_one_session(p_s sessions) returns jsonb
-coord.stop_run(p_only bigint, p_by text, p_run text) returns jsonb security definer
-coord.stop_session(p_only bigint, p_by text, p_session text, p_tree boolean) returns jsonb security definer
-coord.stop_taskless(p_limit integer) returns jsonb
-coord.store_delivery(p_source text, p_delivery text, p_event text, p_body bytea, p_sha256 bytea, p_headers jsonb) returns jsonb security definer
-coord.store_event(p_project bigint, p_session text, p_in jsonb) returns void
-coord.store_policy(p_project bigint, p_by text, p_id uuid, p_in jsonb) returns verification_policies
-coord.store_route(p_project bigint, p_id uuid, p_version integer, p_in jsonb) returns jsonb security definer
-coord.store_skill(p_project bigint, p_session bigint, p_by text, p_name text, p_description text, p_steps jsonb, p_tags text[]) returns jsonb security definer
-coord.submit_changeset(p_project bigint, p_session bigint, p_by text, p_in jsonb) returns jsonb security definer
-coord.submit_work(p_project bigint, p_session bigint, p_by text, p_repository text, p_tasks jsonb) returns jsonb security definer
-coord.supersede_line(p_project bigint, p_repository text, p_line text, p_keep uuid, p_state text, p_why text) returns text[]
-coord.sweep_changesets(p_limit integer, p_queue_seconds integer, p_blocked_seconds integer) returns jsonb security definer
-coord.sweep_deadlines(p_project bigint, p_now timestamp with time zone, p_limit integer) returns jsonb
-coord.sweep_leases(p_project bigint, p_now timestamp with time zone, p_limit integer) returns jsonb
-coord.sweep_leftovers(p_limit integer) returns jsonb security definer
-coord.sweep_locks(p_limit integer DEFAULT 500) returns jsonb security definer
-coord.sweep_memory(p_limit integer) returns jsonb security definer
-coord.sweep_retention(p_days integer, p_limit integer) returns jsonb security definer
-coord.sweep_runs(p_stale integer, p_remove integer, p_no_match integer, p_limit integer) returns jsonb security definer
-coord.sweep_schedule(p_project bigint, p_now timestamp with time zone, p_limit integer) returns jsonb
-coord.sweep_sessions(p_limit integer) returns jsonb security definer
-coord.sweep_verdicts(p_limit integer) returns jsonb security definer
-coord.sweep_work(p_limit integer DEFAULT 200) returns jsonb security definer
-coord.sweeps_due(p_tokeniser integer) returns TABLE(sessions boolean, verdicts boolean, locks boolean, work boolean, memory boolean) security definer
-coord.take_cancels(p_owner text, p_executors text[], p_lease integer) returns TABLE(job jsonb) security definer
-coord.take_changesets(p_limit integer, p_lease integer) returns TABLE(changeset jsonb) security definer
-coord.take_deliveries(p_limit integer, p_lease integer) returns TABLE(source text, delivery_id text, event text, body bytea, headers jsonb, attempts integer, received_at timestamp with time zone) security definer
-coord.take_notices(p_project bigint, p_session bigint, p_limit integer DEFAULT 3) returns jsonb security definer
-coord.take_outbox(p_limit integer, p_lease integer) returns TABLE(project_id bigint, id bigint, kind text, payload jsonb, attempts integer) security definer
-coord.take_run(p_classes integer[], p_runner text, p_lease integer) returns runs
-coord.take_runs(p_owner text, p_slots jsonb, p_lease integer, p_grace integer) returns TABLE(job jsonb) security definer
-coord.take_task(p_r runners, p_lease integer) returns runs
-coord.task_classes(p_project bigint, p_tasks jsonb, OUT classes integer[], OUT made integer) returns record
-coord.task_edges(p_project bigint, p_tasks jsonb) returns TABLE(n integer, on_n integer, on_id bigint, on_task uuid, open boolean)
-coord.task_json(p_w work_queue, p_full boolean) returns jsonb
-coord.task_levels(p_n integer, p_from integer[], p_to integer[]) returns integer[]
-coord.task_prompt(p_w work_queue) returns text
-coord.task_state(p_w work_queue) returns text
-coord.task_why(p_w work_queue, OUT why text, OUT waits_for jsonb) returns record
-coord.tell_parent(p_s sessions, p_r runs, p_failed boolean, p_text text) returns text[]
-coord.tell_session(p_project bigint, p_ref bigint, p_text text, p_data jsonb) returns text[]
-coord.texts(p_list jsonb) returns text[]
-coord.tidy_demands(p_demands jsonb) returns jsonb
-coord.tok_meet(p_a text, p_b text) returns boolean
-coord.touch_sessions(p_projects bigint[], p_ids bigint[]) returns void security definer
-coord.tree_of(p_session text) returns TABLE(session_id text, depth integer)
-coord.trust_event(p_t agent_trust, p_kind text, p_changeset uuid, p_weight double precision, p_bound double precision, p_by text, p_reason text) returns boolean
-coord.trust_events_guard() returns trigger
-coord.trust_level(p_project bigint, p_agent text, p_repository text) returns integer security definer
-coord.trust_row(p_project bigint, p_agent text, p_repository text) returns agent_trust
-coord.trust_wire(p_t agent_trust) returns jsonb
-coord.truthy(p_value jsonb) returns jsonb
-coord.ts(p_at timestamp with time zone) returns text
-coord.unblock(p_project bigint, p_ids bigint[], p_now timestamp with time zone) returns text[]
-coord.undo_locks(p_project bigint, p_session bigint, p_by text, p_token bigint) returns jsonb security definer
-coord.union_texts(p_a text[], p_b text[]) returns text[]
-coord.unready(p_project bigint, p_queue smallint, p_class integer, p_priority smallint, p_id bigint) returns void
-coord.unvote_from_forge(p_project bigint, p_repository text, p_head text, p_login text) returns jsonb security definer
-coord.update_session(p_only bigint, p_by text, p_session text, p_in jsonb) returns jsonb security definer
-coord.update_working(p_project bigint, p_session bigint, p_by text, p_item jsonb, p_changes jsonb) returns jsonb security definer
-coord.uuid7() returns uuid
-coord.vector_schema() returns text
-coord.verdict_findings(p_c changesets) returns jsonb
-coord.verdict_of(p_c changesets) returns jsonb
-coord.verdict_prompt(p_c changesets, p_task uuid) returns text
-coord.verification_ended(p_project bigint, p_run uuid, p_out jsonb) returns jsonb security definer
-coord.verification_started(p_project bigint, p_run uuid, p_external text, p_url text) returns jsonb security definer
-coord.verification_status(p_project bigint, p_agent text, p_changeset uuid, p_head text, p_task uuid) returns jsonb security definer
-coord.verify_lock(p_project bigint, p_home bigint, p_space bigint[], p_kind text[], p_base text[], p_key text[], p_path text[], p_repo text[], p_re text[], p_pre text[], p_lk text[], p_token bigint) returns jsonb security definer
-coord.vote_approval(p_only bigint, p_by text, p_voter text, p_role text, p_id uuid, p_vote text, p_comment text, p_head text) returns jsonb security definer
-coord.vote_from_forge(p_project bigint, p_repository text, p_head text, p_login text, p_permission text, p_teams text[], p_source text, p_vote text, p_comment text) returns jsonb security definer
-coord.why_again(p_c changesets, p_in jsonb, p_newer boolean) returns text
-coord.why_not_ready(p_project bigint, p_task uuid, p_agent text) returns jsonb security definer
-coord.why_run(p_only bigint, p_run text, p_stale integer) returns jsonb security definer
-coord.wire_id(p_prefix text) returns text
-coord.word_list(p_list jsonb) returns text[]
-coord.work_claimer(p_session agent_sessions, p_types text[], p_tags text[]) returns jsonb
-coord.work_classes(p_project bigint, p_session bigint, p_types text[], p_tags text[]) returns jsonb security definer
-coord.work_counts(p_project bigint) returns jsonb
-coord.work_session(p_project bigint, p_session bigint) returns agent_sessions
-coord.work_stats(p_project bigint) returns jsonb security definer
-coord.work_topic(p_project bigint) returns text
-coord.working_session(p_project bigint, p_agent text, p_task uuid) returns text security definer
-coord.write_handoff(p_project bigint, p_session bigint, p_by text, p_summary text, p_doc jsonb, p_to text) returns jsonb security definer
-coord.wrong_report(p_r runs, p_runner text, p_kind text) returns void
+-- functions, and who may execute them
+coord.ack_messages(p_project bigint, p_session bigint, p_by text, p_agent text, p_ids uuid[]) returns jsonb security definer: service_role
+coord.acquire_lock(p_project bigint, p_session bigint, p_by text, p_space bigint, p_key text, p_anc text[], p_path text, p_shown text, p_repo text, p_branch text, p_mode text, p_minutes integer, p_reason text, OUT outcome text, OUT token bigint, OUT expires_at timestamp with time zone, OUT now timestamp with time zone, OUT locked_by text, OUT agent_type text, OUT holder_session text, OUT branch text, OUT reason text, OUT locked_at timestamp with time zone) returns record security definer: service_role
+coord.acquire_lock_many(p_project bigint[], p_session bigint[], p_by text[], p_space bigint[], p_key text[], p_anc text[], p_path text[], p_shown text[], p_repo text[], p_branch text[], p_minutes integer[], p_reason text[]) returns TABLE(outcome text, token bigint, expires_at timestamp with time zone, now timestamp with time zone, locked_by text, agent_type text, holder_session text, branch text, reason text, locked_at timestamp with time zone) security definer: service_role
+coord.acquire_locks(p_project bigint, p_session bigint, p_by text, p_home bigint, p_space bigint[], p_kind text[], p_base text[], p_key text[], p_path text[], p_repo text[], p_re text[], p_pre text[], p_lk text[], p_branch text, p_mode text, p_minutes integer, p_reason text, p_wait boolean DEFAULT false, p_topic text DEFAULT NULL::text, p_ticket bigint DEFAULT NULL::bigint) returns jsonb security definer: service_role
+coord.add_attempt(p_r verification_results, p_infra integer, p_test integer, p_not_before timestamp with time zone) returns void: the owner alone
+coord.add_event(p_only bigint, p_session text, p_in jsonb) returns jsonb security definer: service_role
+coord.add_evidence(p_project bigint, p_agent text, p_repository text, p_kind text, p_changeset uuid, p_weight double precision) returns void: the owner alone
+coord.add_run(p_s sessions, p_by text, p_in jsonb, p_demands jsonb, p_no_match integer) returns runs: the owner alone
+coord.add_session(p_project bigint, p_by text, p_session text, p_status text, p_in jsonb) returns sessions: the owner alone
+coord.add_to(p_sums jsonb, p_project bigint, p_kind text, p_n integer DEFAULT 1) returns jsonb: the owner alone
+coord.agent_demands(p_name text, p_start boolean) returns jsonb: the owner alone
+coord.agent_wire(p_a agent_blueprints) returns jsonb: the owner alone
+coord.apply_gone(p_project bigint, p_in jsonb) returns jsonb security definer: service_role
+coord.apply_head(p_project bigint, p_in jsonb) returns jsonb security definer: service_role
+coord.apply_verdict(p_v coord.task_verdicts, p_c changesets) returns text[]: the owner alone
+coord.approval_wire(p_a approval_queue) returns jsonb: the owner alone
+coord.assign_issue(p_project bigint, p_key text, p_repository text, p_task jsonb) returns jsonb security definer: service_role
+coord.audit(p_project bigint, p_session bigint, p_by text, p_operation text, p_ids text[], p_success boolean DEFAULT true, p_reason text DEFAULT NULL::text, p_parameters jsonb DEFAULT NULL::jsonb, p_result jsonb DEFAULT NULL::jsonb) returns void: service_role
+coord.audit_guard() returns trigger: service_role
+coord.audit_waiver() returns trigger security definer: the owner alone
+coord.authenticate(p_hash bytea) returns TABLE(name text, scopes text[], agent_id text, agent_type text, project_id bigint, person text) security definer: service_role
+coord.author_trust(p_project bigint, p_repository text, p_agent text, p_verified boolean, p_permission text) returns integer security definer: service_role
+coord.backoff_seconds(p_id bigint, p_attempt integer) returns integer: service_role
+coord.base_names(p_in jsonb) returns text[]: the owner alone
+coord.beta_bound(p_a double precision, p_b double precision) returns double precision: the owner alone
+coord.beta_cdf(p_x double precision, p_a double precision, p_b double precision) returns double precision: the owner alone
+coord.bind_session(p_only bigint, p_by text, p_session text, p_in jsonb) returns jsonb security definer: service_role
+coord.blocked_work(p_project bigint, p_limit integer) returns jsonb security definer: service_role
+coord.brief_locks(p_project bigint, p_session bigint, p_now timestamp with time zone) returns jsonb: service_role
+coord.brief_work(p_project bigint, p_s agent_sessions) returns jsonb: service_role
+coord.callback_prompt(p_rows coord.callbacks[]) returns text: the owner alone
+coord.callbacks_topic() returns text: the owner alone
+coord.cancel_changeset(p_only bigint, p_by text, p_id uuid, p_reason text) returns jsonb security definer: service_role
+coord.cancel_done(p_project bigint, p_run uuid, p_error text) returns void security definer: service_role
+coord.cancel_wait(p_project bigint, p_session bigint, p_ticket bigint) returns jsonb security definer: service_role
+coord.cancel_work(p_project bigint, p_session bigint, p_by text, p_agent text, p_privileged boolean, p_task uuid, p_reason text) returns jsonb security definer: service_role
+coord.canonical_demands(p_demands jsonb) returns jsonb: service_role
+coord.capability_wire(p_c capabilities, p_full boolean) returns jsonb: the owner alone
+coord.capacity_topics(p_runner text) returns text[]: the owner alone
+coord.cast_vote(p_c changesets, p_a approval_queue, p_voter text, p_role text, p_teams text[], p_source text, p_vote text, p_comment text, p_head text) returns jsonb: the owner alone
+coord.changeset_final(p_state text) returns boolean: the owner alone
+coord.changeset_news(p_c changesets) returns text[]: the owner alone
+coord.changeset_note(p_project bigint, p_id uuid, p_kind text, p_text text, p_data jsonb DEFAULT NULL::jsonb) returns void: the owner alone
+coord.changeset_of_pull(p_project bigint, p_repository text, p_number integer) returns jsonb security definer: service_role
+coord.changeset_wire(p_c changesets) returns jsonb: the owner alone
+coord.check_locks(p_project bigint, p_home bigint, p_space bigint[], p_kind text[], p_base text[], p_key text[], p_path text[], p_repo text[], p_re text[], p_pre text[], p_lk text[], p_agent text, p_branch text, p_limit integer DEFAULT 100) returns jsonb security definer: service_role
+coord.check_name(p_what text, p_name text) returns void: the owner alone
+coord.check_parent(p_only bigint, p_parent text, p_session text) returns void: the owner alone
+coord.check_tasks(p_tasks jsonb, p_now timestamp with time zone) returns void: service_role
+coord.check_tree(p_parent text, p_limits jsonb) returns void: the owner alone
+coord.claim_ready(p_project bigint, p_queue smallint, p_classes integer[], p_n integer) returns bigint[]: service_role
+coord.claim_work(p_project bigint, p_session bigint, p_by text, p_types text[], p_tags text[], p_n integer, p_lease integer, p_classes integer[] DEFAULT '{}'::integer[], p_epoch integer DEFAULT 0, p_caps text DEFAULT NULL::text) returns jsonb security definer: service_role
+coord.class_epoch(p_project bigint, p_queue smallint) returns integer: service_role
+coord.class_of(p_project bigint, p_queue smallint, p_demands jsonb, OUT class_id integer, OUT made boolean) returns record: service_role
+coord.class_ranges(p_tok text) returns integer[]: service_role
+coord.cleanup_sessions(p_project bigint, p_by text, p_stale_minutes integer, p_idle_minutes integer, p_dry_run boolean) returns jsonb security definer: service_role
+coord.close_changeset(p_c changesets, p_state text, p_why text, p_by uuid DEFAULT NULL::uuid, p_who text DEFAULT 'gateway'::text) returns text[]: the owner alone
+coord.close_session(p_project bigint, p_session bigint, p_status text, p_reason text) returns jsonb: service_role
+coord.complete_one(p_project bigint, p_s agent_sessions, p_task uuid, p_success boolean, p_result jsonb, p_error text, p_retryable boolean, p_token text, p_raise boolean, p_now timestamp with time zone) returns jsonb: service_role
+coord.complete_with_commit(p_project bigint, p_s agent_sessions, p_task uuid, p_result jsonb, p_head text, p_token text, p_raise boolean, p_now timestamp with time zone) returns jsonb: the owner alone
+coord.complete_work(p_project bigint, p_session bigint, p_by text, p_items jsonb) returns jsonb security definer: service_role
+coord.conditions(p_alias text, p_filter jsonb, p_names text[]) returns text: the owner alone
+coord.count_skill_use(p_project bigint, p_skill uuid, p_success boolean) returns memory_procedural: service_role
+coord.create_key(p_project bigint, p_by text, p_name text, p_hash bytea, p_prefix text, p_scopes text[], p_for bigint, p_agent text, p_type text, p_person text, p_days integer) returns jsonb security definer: service_role
+coord.create_person(p_project bigint, p_by text, p_name text, p_roles text[]) returns jsonb security definer: service_role
+coord.create_run(p_project bigint, p_only bigint, p_by text, p_in jsonb, p_limits jsonb) returns jsonb security definer: service_role
+coord.create_session(p_project bigint, p_only bigint, p_by text, p_in jsonb) returns jsonb security definer: service_role
+coord.cut(p_text text, p_bytes integer) returns text: service_role
+coord.decide(p_c changesets, p_state text, p_reason text, p_audited boolean DEFAULT false) returns text[]: the owner alone
+coord.default_policies() returns jsonb: the owner alone
+coord.delete_agent(p_project bigint, p_by text, p_name text) returns jsonb security definer: service_role
+coord.delete_capability(p_project bigint, p_by text, p_name text) returns jsonb security definer: service_role
+coord.delete_session(p_only bigint, p_by text, p_session text, p_tree boolean) returns jsonb security definer: service_role
+coord.deliver_callbacks(p_no_match integer, p_limit integer) returns jsonb security definer: service_role
+coord.demands_match(p_demands jsonb, p_claimer jsonb) returns boolean: service_role
+coord.depth_of(p_session text, p_max integer) returns integer: the owner alone
+coord.deregister_runner(p_project bigint, p_only bigint, p_by text, p_runner text, p_self boolean) returns jsonb security definer: service_role
+coord.digest_stands(p_project bigint, p_repository text, p_path text, p_branch text, p_digest text) returns boolean: service_role
+coord.doc_texts(p_doc jsonb, p_key text) returns text[]: service_role
+coord.drop_memory_index(p_project bigint, p_ids bigint[]) returns void: service_role
+coord.due_projects(p_queue smallint, p_now timestamp with time zone) returns SETOF bigint: service_role
+coord.due_runs(p_now timestamp with time zone, p_limit integer) returns TABLE(run_id text, session_id text, what text): the owner alone
+coord.emit(p_project bigint, p_type text, p_session text, p_data jsonb, p_event bigint DEFAULT NULL::bigint) returns void: the owner alone
+coord.end_delivery(p_source text, p_delivery text, p_state text, p_action text, p_error text, p_result jsonb, p_retry integer) returns void security definer: service_role
+coord.end_outbox(p_project bigint, p_id bigint, p_outcome text, p_error text, p_retry integer) returns void security definer: service_role
+coord.end_run(p_r runs, p_status text, p_error text) returns text[]: the owner alone
+coord.end_runs(p_c changesets, p_why text) returns void: the owner alone
+coord.end_session(p_project bigint, p_agent text, p_name text, p_by text, p_reason text) returns jsonb security definer: service_role
+coord.end_task(p_w work_queue, p_now timestamp with time zone, p_status text, p_result jsonb, p_error text) returns void: service_role
+coord.enqueue_run(p_r runs) returns text[]: the owner alone
+coord.ensure_project(p_name text) returns bigint security definer: service_role
+coord.event_wire(p_e events) returns jsonb: the owner alone
+coord.executor_classes() returns integer security definer: service_role
+coord.export_memory(p_project bigint, p_layer text, p_after bigint, p_archived boolean, p_limit integer) returns TABLE(id bigint, doc jsonb) security definer: service_role
+coord.faded(p_value double precision, p_from timestamp with time zone, p_now timestamp with time zone) returns double precision: the owner alone
+coord.fail(p_status integer, p_code text, p_what text, p_why text, p_next text, p_field text DEFAULT NULL::text) returns void: service_role
+coord.fail_run(p_r runs, p_error text) returns text[]: the owner alone
+coord.fold_memory(p_limit integer) returns integer security definer: service_role
+coord.force_release_locks(p_project bigint, p_by text, p_home bigint, p_space bigint[], p_kind text[], p_base text[], p_key text[], p_path text[], p_repo text[], p_re text[], p_pre text[], p_lk text[], p_agent text, p_reason text) returns jsonb security definer: service_role
+coord.forget_memory(p_project bigint, p_session bigint, p_by text, p_agent text, p_ids uuid[], p_reason text) returns jsonb security definer: service_role
+coord.free_locks(p_project bigint, p_session bigint, p_reason text) returns jsonb security definer: service_role
+coord.free_work(p_project bigint, p_session bigint, p_reason text) returns jsonb security definer: service_role
+coord.gateway_state() returns jsonb security definer: service_role
+coord.get_agent(p_name text, p_raw boolean) returns jsonb security definer: service_role
+coord.get_blueprint(p_name text) returns agent_blueprints: the owner alone
+coord.get_capability(p_name text) returns jsonb security definer: service_role
+coord.get_capability_row(p_name text) returns capabilities: the owner alone
+coord.get_changeset(p_only bigint, p_id uuid) returns jsonb security definer: service_role
+coord.get_memory(p_project bigint, p_id uuid) returns jsonb security definer: service_role
+coord.get_policy(p_project bigint, p_name text) returns jsonb security definer: service_role
+coord.get_policy_row(p_project bigint, p_name text) returns verification_policies: the owner alone
+coord.get_run(p_only bigint, p_run text) returns jsonb security definer: service_role
+coord.get_session(p_only bigint, p_session text) returns jsonb security definer: service_role
+coord.get_task(p_project bigint, p_task uuid) returns jsonb security definer: service_role
+coord.get_working(p_project bigint, p_session bigint, p_originals boolean, p_limit integer) returns jsonb security definer: service_role
+coord.give_back(p_w work_queue, p_now timestamp with time zone, p_delay integer, p_error text) returns text: service_role
+coord.glob_meet(p_a text, p_b text) returns boolean: service_role
+coord.glob_toks(p_seg text) returns text[]: service_role
+coord.glob_walk(p_a text[], p_b text[], p_deep boolean) returns boolean: service_role
+coord.has_memories(p_project bigint) returns boolean security definer: service_role
+coord.hear_runner(p_only bigint, p_runner text, p_stale integer) returns boolean: the owner alone
+coord.heartbeat_session(p_project bigint, p_session bigint, p_task text) returns jsonb security definer: service_role
+coord.heartbeat_work(p_project bigint, p_session bigint, p_task uuid, p_lease integer, p_token text) returns jsonb security definer: service_role
+coord.holds_task(p_w work_queue, p_s agent_sessions, p_token text) returns boolean: service_role
+coord.hush_notices(p_project bigint, p_agent text, p_ids uuid[]) returns void: service_role
+coord.import_memory(p_project bigint, p_session bigint, p_by text, p_source text, p_docs jsonb) returns jsonb security definer: service_role
+coord.inbox_state() returns jsonb security definer: service_role
+coord.is_below(p_session text, p_above text) returns boolean: the owner alone
+coord.is_newer_head(p_project bigint, p_repository text, p_line text, p_before text, p_head text, p_at timestamp with time zone) returns boolean: the owner alone
+coord.iso(p_at timestamp with time zone) returns text: the owner alone
+coord.job_wire(p_r verification_results, p_c changesets, p_action text, p_files boolean) returns jsonb: the owner alone
+coord.join_repository(p_bound bigint, p_by text, p_project text, p_remote text, p_root text, p_name text) returns jsonb security definer: service_role
+coord.key_json(p_key coord.api_keys) returns jsonb: service_role
+coord.lane_topic(p_project bigint, p_queue smallint, p_class integer) returns text: service_role
+coord.legacy_event(p_project bigint, p_only bigint, p_by text, p_in jsonb) returns jsonb security definer: service_role
+coord.like_agents(p_project bigint, p_name text) returns text: service_role
+coord.line_of(p_source text, p_branch text, p_fork boolean, p_pr integer) returns text: the owner alone
+coord.list_agents(p_tags text[]) returns jsonb security definer: service_role
+coord.list_approvals(p_project bigint, p_status text, p_limit integer) returns jsonb security definer: service_role
+coord.list_capabilities() returns jsonb security definer: service_role
+coord.list_changesets(p_project bigint, p_filter jsonb, p_limit integer, p_before uuid) returns jsonb security definer: service_role
+coord.list_keys(p_bound bigint, p_all boolean) returns jsonb security definer: service_role
+coord.list_messages(p_project bigint, p_agent text, p_box text, p_thread text, p_limit integer, p_peek boolean) returns jsonb security definer: service_role
+coord.list_persons() returns jsonb security definer: service_role
+coord.list_policies(p_project bigint) returns jsonb security definer: service_role
+coord.list_projects(p_bound bigint) returns jsonb security definer: service_role
+coord.list_runners(p_only bigint, p_stale integer, p_remove integer) returns jsonb security definer: service_role
+coord.list_runs(p_project bigint, p_filter jsonb, p_limit integer, p_after text, p_newest boolean) returns jsonb security definer: service_role
+coord.list_sessions(p_project bigint, p_capability text, p_status text, p_limit integer) returns jsonb security definer: service_role
+coord.list_skills(p_project bigint, p_tags text[], p_archived boolean, p_limit integer) returns jsonb security definer: service_role
+coord.list_trust(p_project bigint, p_agent text, p_repository text, p_limit integer) returns jsonb security definer: service_role
+coord.list_violations(p_project bigint, p_agent text, p_limit integer) returns jsonb security definer: service_role
+coord.list_work(p_project bigint, p_filter jsonb, p_limit integer, p_cursor bigint) returns jsonb security definer: service_role
+coord.live_after(p_after bigint, p_limit integer) returns jsonb security definer: service_role
+coord.live_topic() returns text: the owner alone
+coord.ln_gamma(p_x double precision) returns double precision: the owner alone
+coord.lock_anc(p_base text) returns text[]: service_role
+coord.lock_behind(p_project bigint, p_session bigint, p_now timestamp with time zone) returns coord.lock_edge[]: service_role
+coord.lock_blockers(p_project bigint, p_session bigint, p_before bigint, p_keys coord.lock_key[], p_anc text[], p_now timestamp with time zone) returns coord.lock_blocker[]: service_role
+coord.lock_changeset(p_only bigint, p_id uuid) returns changesets: the owner alone
+coord.lock_enter(p_project bigint, p_session bigint) returns agent_sessions: service_role
+coord.lock_gates(p_project bigint, p_keys coord.lock_key[], p_anc text[], p_change boolean) returns void: service_role
+coord.lock_grant(p_project bigint, p_home bigint, p_me agent_sessions, p_by text, p_keys coord.lock_key[], p_minutes integer, p_reason text, p_ticket bigint, p_now timestamp with time zone) returns jsonb: service_role
+coord.lock_head(p_project bigint, p_head text) returns void: the owner alone
+coord.lock_holder(p_project bigint, p_session bigint, p_space bigint, p_key text, p_anc text[], p_branch text) returns TABLE(expires_at timestamp with time zone, now timestamp with time zone, locked_by text, agent_type text, holder_session text, branch text, reason text, locked_at timestamp with time zone): service_role
+coord.lock_join(p_project bigint, p_me agent_sessions, p_topic text, p_keys coord.lock_key[], p_live coord.lock_blocker[], p_edges coord.lock_edge[], p_now timestamp with time zone) returns jsonb: service_role
+coord.lock_keys(p_home bigint, p_space bigint[], p_kind text[], p_base text[], p_key text[], p_path text[], p_repo text[], p_re text[], p_pre text[], p_lk text[], p_branch text, p_mode text) returns coord.lock_key[]: service_role
+coord.lock_live(p_blockers coord.lock_blocker[], p_edges coord.lock_edge[], p_now timestamp with time zone) returns coord.lock_blocker[]: service_role
+coord.lock_meet(p_ak text, p_ab text, p_akey text, p_are text, p_apre text, p_alk text, p_bk text, p_bb text, p_bkey text, p_bre text, p_bpre text, p_blk text) returns boolean: service_role
+coord.lock_mourn(p_project bigint, p_gone file_locks[], p_why text, p_tail text) returns jsonb: service_role
+coord.lock_refused(p_project bigint, p_me agent_sessions, p_keys coord.lock_key[], p_blockers coord.lock_blocker[], p_now timestamp with time zone) returns jsonb: service_role
+coord.lock_rivals(p_project bigint, p_session bigint, p_space bigint, p_kind text, p_base text, p_key text, p_branch text, p_mode text, p_re text, p_pre text, p_lk text, p_anc text[]) returns SETOF file_locks: service_role
+coord.lock_rivals_waiting(p_project bigint, p_session bigint, p_before bigint, p_space bigint, p_kind text, p_base text, p_key text, p_branch text, p_mode text, p_re text, p_pre text, p_lk text, p_anc text[]) returns SETOF coord.lock_wait_keys: service_role
+coord.lock_row_keys(p_rows file_locks[]) returns coord.lock_key[]: service_role
+coord.lock_run(p_only bigint, p_run text) returns runs: the owner alone
+coord.lock_session(p_only bigint, p_session text) returns sessions: the owner alone
+coord.lock_space(p_project bigint, p_name text) returns TABLE(id bigint, name text) security definer: service_role
+coord.lock_take_over(p_project bigint, p_blockers coord.lock_blocker[], p_agent text, p_now timestamp with time zone) returns jsonb: service_role
+coord.lock_task(p_project bigint, p_task uuid) returns work_queue: service_role
+coord.lock_tasks(p_project bigint, p_ids bigint[]) returns void: service_role
+coord.lock_to_wake(p_project bigint, p_keys coord.lock_key[], p_now timestamp with time zone) returns jsonb: service_role
+coord.lock_trust(p_project bigint, p_agent text, p_repository text) returns agent_trust: the owner alone
+coord.lock_under(p_path text, p_dir text) returns boolean: service_role
+coord.lock_waiting(p_project bigint, p_me agent_sessions, p_ticket bigint, p_keys coord.lock_key[], p_live coord.lock_blocker[], p_now timestamp with time zone) returns jsonb: service_role
+coord.lock_working(p_project bigint, p_session bigint) returns TABLE(id bigint, type text, content text, pinned boolean, tokens integer, shown text, shown_tokens integer) security definer: service_role
+coord.look_at_run(p_executor text, p_run uuid, p_external text) returns jsonb security definer: service_role
+coord.loosen_run(p_r runs) returns void: the owner alone
+coord.loosen_task(p_w work_queue, p_final boolean) returns void: service_role
+coord.lose_runs(p_runner text, p_keep text[], p_error text) returns text[]: the owner alone
+coord.match_classes(p_project bigint, p_queue smallint, p_claimer jsonb, p_after integer DEFAULT 0) returns integer[]: service_role
+coord.may_manage(p_w work_queue, p_agent text, p_by text, p_privileged boolean, p_what text) returns void: service_role
+coord.memories_all(p_project bigint, p_1 bigint[], p_2 bigint[], p_3 bigint[], p_4 bigint[], p_5 bigint[], p_6 bigint[], p_need bigint[], p_archived boolean, p_limit integer) returns TABLE(id bigint, group_id bigint, seq integer, kind smallint, at bigint, len_title smallint, len_body smallint, flags smallint, skill smallint, sig bytea) security definer: service_role
+coord.memories_any(p_project bigint, p_any bigint[], p_need bigint[], p_archived boolean, p_limit integer) returns TABLE(id bigint, group_id bigint, seq integer, kind smallint, at bigint, len_title smallint, len_body smallint, flags smallint, skill smallint, sig bytea) security definer: service_role
+coord.memories_by_id(p_projects bigint[], p_ids bigint[]) returns TABLE(id bigint, doc jsonb) security definer: service_role
+coord.memories_near(p_project bigint, p_model text, p_vector real[], p_need bigint[], p_archived boolean, p_limit integer) returns TABLE(id bigint, group_id bigint, seq integer, kind smallint, at bigint, len_title smallint, len_body smallint, flags smallint, skill smallint, sig bytea) security definer: service_role
+coord.memories_newest(p_project bigint, p_need bigint[], p_archived boolean, p_limit integer) returns TABLE(id bigint, group_id bigint, seq integer, kind smallint, at bigint, len_title smallint, len_body smallint, flags smallint, skill smallint, sig bytea) security definer: service_role
+coord.memories_to_embed(p_limit integer) returns TABLE(project_id bigint, id bigint, rev integer, body text) security definer: service_role
+coord.memories_to_index(p_project bigint, p_ids bigint[], p_version integer, p_limit integer) returns TABLE(project_id bigint, id bigint, kind smallint, rev integer, doc jsonb) security definer: service_role
+coord.memory_json(p_e memory_episodic) returns jsonb: service_role
+coord.memory_place(p_project bigint, p_name text, p_imported boolean, p_at timestamp with time zone, OUT v_group bigint, OUT v_seq integer, OUT v_new boolean) returns record: service_role
+coord.memory_policy(p_project bigint, p_layer text, OUT archive_days integer, OUT delete_days integer) returns record: service_role
+coord.memory_stats(p_project bigint, p_terms bigint[]) returns TABLE(n bigint, groups bigint, len_title double precision, len_body double precision, df bigint[]) security definer: service_role
+coord.memory_windows(p_project bigint, p_groups bigint[], p_from integer[], p_to integer[]) returns TABLE(id bigint, group_id bigint, seq integer, kind smallint, at bigint, len_title smallint, len_body smallint, flags smallint, skill smallint, sig bytea) security definer: service_role
+coord.merge_demands(VARIADIC p_list jsonb[]) returns jsonb: the owner alone
+coord.merge_memory(p_project bigint, p_session bigint, p_by text, p_id bigint, p_doc jsonb, p_now timestamp with time zone) returns jsonb: service_role
+coord.message_json(p_m messages, p_full boolean) returns jsonb: service_role
+coord.message_notice_data(p_m messages) returns jsonb: service_role
+coord.message_notice_text(p_m messages) returns text: service_role
+coord.message_recipients_of(p_project bigint, p_sender text, p_to text[], p_unknown boolean, OUT v_to text[], OUT v_unknown text[]) returns record: service_role
+coord.name_meet(p_a text, p_b text) returns boolean: service_role
+coord.new_memory(p_project bigint, p_agent text, p_type text, p_session text, p_doc jsonb, p_hash bigint, p_at timestamp with time zone, p_tokens integer) returns memory_episodic: service_role
+coord.no_changeset() returns void: the owner alone
+coord.no_run() returns void: the owner alone
+coord.no_session() returns void: the owner alone
+coord.nonempty_classes(p_project bigint, p_queue smallint, p_classes integer[]) returns integer[]: service_role
+coord.not_impartial(p_c changesets, p_who text) returns text: the owner alone
+coord.not_yours(p_task uuid, p_w work_queue) returns jsonb: service_role
+coord.note_outcome(p_c changesets) returns void: the owner alone
+coord.note_waived_failure(p_c changesets, p_reason text) returns void: the owner alone
+coord.notice(p_project bigint, p_session bigint, p_kind text, p_text text, p_data jsonb DEFAULT NULL::jsonb) returns void: service_role
+coord.notify_out(p_project bigint, p_key text, p_payload jsonb) returns text[]: the owner alone
+coord.now() returns timestamp with time zone: service_role
+coord.old_sessions(p_before timestamp with time zone, p_limit integer) returns SETOF sessions: the owner alone
+coord.on_approval_wanted(p_c changesets) returns text[]: the owner alone
+coord.on_verdict(p_c changesets) returns text[]: the owner alone
+coord.once_begin(p_project bigint, p_agent text, p_operation text, p_key text, p_hash bytea) returns jsonb: service_role
+coord.once_end(p_project bigint, p_agent text, p_operation text, p_key text, p_reply jsonb) returns void: service_role
+coord.open_session(p_project bigint, p_agent text, p_type text, p_session text) returns bigint security definer: service_role
+coord.orchestrated_sessions(p_project bigint, p_filter jsonb, p_limit integer, p_before text) returns jsonb security definer: service_role
+coord.outcome_flags(p_outcome text) returns integer: service_role
+coord.override_changeset(p_only bigint, p_by text, p_who text, p_id uuid, p_verdict text, p_reason text) returns jsonb security definer: service_role
+coord.policy_base(p_tier integer) returns jsonb: the owner alone
+coord.policy_history(p_project bigint, p_name text, p_limit integer) returns jsonb security definer: service_role
+coord.policy_version(p_project bigint) returns bigint security definer: service_role
+coord.policy_wire(p_p verification_policies) returns jsonb: the owner alone
+coord.poll_runner(p_only bigint, p_runner text, p_stale integer, p_lease integer, p_classes integer[], p_epoch integer, p_caps text) returns jsonb security definer: service_role
+coord.post_message(p_m messages, p_to text[], p_session bigint) returns jsonb: service_role
+coord.prepare_vectors(p_model text) returns boolean security definer: service_role
+coord.prior_failures(p_c changesets) returns integer: the owner alone
+coord.progress_work(p_project bigint, p_session bigint, p_task uuid, p_percent double precision, p_note text, p_token text) returns jsonb security definer: service_role
+coord.project_digest(p_project bigint, p_reader text, p_agent text, p_peek boolean) returns jsonb security definer: service_role
+coord.project_json(p_id bigint) returns jsonb security definer: service_role
+coord.project_of_remote(p_remote text) returns bigint security definer: service_role
+coord.projects_with_memory(p_only bigint, p_limit integer) returns TABLE(id bigint, name text) security definer: service_role
+coord.purge_agent_sessions(p_before timestamp with time zone, p_limit integer) returns TABLE(project_id bigint, n integer): the owner alone
+coord.purge_audit(p_project bigint, p_by text, p_days integer, p_limit integer DEFAULT 10000) returns bigint: service_role
+coord.purge_deliveries(p_days integer, p_limit integer) returns integer security definer: service_role
+coord.purge_handoffs(p_before timestamp with time zone, p_limit integer) returns TABLE(project_id bigint, n integer): the owner alone
+coord.purge_messages(p_before timestamp with time zone, p_limit integer) returns TABLE(project_id bigint, n integer): the owner alone
+coord.purge_outbox(p_days integer, p_limit integer) returns integer security definer: service_role
+coord.purge_sessions(p_before timestamp with time zone, p_limit integer) returns jsonb: the owner alone
+coord.put_agent(p_project bigint, p_by text, p_name text, p_in jsonb, p_create boolean) returns jsonb security definer: service_role
+coord.put_capability(p_project bigint, p_by text, p_name text, p_in jsonb, p_create boolean) returns jsonb security definer: service_role
+coord.put_memory_index(p_project bigint, p_id bigint, p_kind smallint, p_rev integer, p_at timestamp with time zone, p_group bigint, p_seq integer, p_new_group boolean, p_flags integer, p_skill integer, p_terms bigint[], p_sig bytea, p_words text[], p_title integer, p_body integer, p_version integer) returns void: service_role
+coord.put_policy(p_project bigint, p_by text, p_name text, p_in jsonb, p_create boolean, p_version integer) returns jsonb security definer: service_role
+coord.put_vectors(p_model text, p_projects bigint[], p_ids bigint[], p_revs integer[], p_dims integer, p_vectors real[]) returns integer security definer: service_role
+coord.query_audit(p_project bigint, p_agent text, p_operation text, p_since timestamp with time zone, p_success boolean, p_limit integer) returns jsonb security definer: service_role
+coord.queue_mail(p_project bigint, p_session bigint, p_agent text) returns void: service_role
+coord.read_handoffs(p_project bigint, p_agent text, p_limit integer) returns jsonb security definer: service_role
+coord.read_session(p_only bigint, p_session text) returns sessions: the owner alone
+coord.ready_topics(p_projects bigint[], p_queues smallint[], p_limit integer DEFAULT 64) returns text[] security definer: service_role
+coord.ready_work(p_project bigint, p_types text[], p_limit integer) returns jsonb security definer: service_role
+coord.record_skill_use(p_project bigint, p_session bigint, p_by text, p_skill uuid, p_success boolean) returns jsonb security definer: service_role
+coord.recorded_violations(p_project bigint, p_agent text, p_paths text[], p_hours integer) returns jsonb security definer: service_role
+coord.recover_runs(p_mode text, p_stale integer, p_limit integer) returns jsonb security definer: service_role
+coord.register_runner(p_project bigint, p_only bigint, p_by text, p_in jsonb, p_stale integer) returns jsonb security definer: service_role
+coord.register_session(p_project bigint, p_session bigint, p_by text, p_capabilities text[], p_task text, p_lapse_seconds integer, p_metadata jsonb, p_delegated_from text) returns jsonb security definer: service_role
+coord.reindex_memory(p_project bigint, p_id bigint, p_kind smallint, p_rev integer, p_terms bigint[], p_sig bytea, p_words text[], p_title integer, p_body integer, p_tokens integer, p_version integer) returns boolean security definer: service_role
+coord.release_lock(p_project bigint, p_session bigint, p_by text, p_space bigint, p_key text, p_anc text[], p_shown text) returns boolean security definer: service_role
+coord.release_lock_many(p_project bigint[], p_session bigint[], p_by text[], p_space bigint[], p_key text[], p_anc text[], p_shown text[]) returns boolean[] security definer: service_role
+coord.release_locks(p_project bigint, p_session bigint, p_by text, p_home bigint, p_space bigint[], p_kind text[], p_base text[], p_key text[], p_path text[], p_repo text[], p_re text[], p_pre text[], p_lk text[], p_branch text, p_any boolean DEFAULT false, p_all boolean DEFAULT false) returns jsonb security definer: service_role
+coord.release_work(p_project bigint, p_session bigint, p_by text, p_task uuid, p_reason text, p_token text) returns jsonb security definer: service_role
+coord.remember(p_project bigint, p_session bigint, p_by text, p_doc jsonb, p_terms bigint[], p_sig bytea, p_words text[], p_title integer, p_body integer, p_tokens integer, p_version integer) returns jsonb security definer: service_role
+coord.remove_runner(p_r runners) returns text[]: the owner alone
+coord.renew_label_locks(p_minutes integer) returns integer security definer: service_role
+coord.renew_session_locks(p_project bigint, p_session bigint, p_minutes integer DEFAULT NULL::integer) returns jsonb security definer: service_role
+coord.renew_work(p_project bigint, p_session bigint) returns integer security definer: service_role
+coord.reopen_changeset(p_c changesets, p_why text) returns text[]: the owner alone
+coord.report_digests(p_project bigint, p_agent text, p_session bigint, p_by text, p_repository text, p_branch text, p_files jsonb) returns jsonb security definer: service_role
+coord.report_run(p_only bigint, p_by text, p_runner text, p_run text, p_kind text, p_text text, p_stale integer) returns jsonb security definer: service_role
+coord.report_violations(p_project bigint, p_session bigint, p_by text, p_repository text, p_rows jsonb, p_tool text, p_command text, p_stage text, p_unknown boolean, p_bypass text) returns jsonb security definer: service_role
+coord.requeue_run(p_r runs, p_delay integer, p_error text) returns text[]: the owner alone
+coord.rerun_changeset(p_only bigint, p_by text, p_id uuid, p_tier integer, p_reason text) returns jsonb security definer: service_role
+coord.resolve_blueprint(p_name text) returns jsonb: the owner alone
+coord.resolve_repository(p_project text, p_remote text, p_root text, p_name text) returns TABLE(project_id bigint, project text, repository_id bigint, repository text) security definer: service_role
+coord.result_text(p_session text, OUT result text, OUT data jsonb) returns record: the owner alone
+coord.resume_author(p_project bigint, p_session text, p_source text, p_text text) returns boolean: the owner alone
+coord.retain_memory(p_project bigint, p_limit integer) returns jsonb: service_role
+coord.retry_run(p_c changesets, p_r verification_results) returns text: the owner alone
+coord.retry_work(p_project bigint, p_session bigint, p_by text, p_agent text, p_privileged boolean, p_task uuid) returns jsonb security definer: service_role
+coord.return_task(p_w work_queue, p_v coord.task_verdicts, p_source text, p_why text, p_prompt text, p_feedback jsonb) returns text[]: the owner alone
+coord.revoke_key(p_project bigint, p_bound bigint, p_by text, p_name text) returns jsonb security definer: service_role
+coord.route_failed(p_project bigint, p_id uuid, p_version integer, p_error text, p_retry integer, p_most integer) returns jsonb security definer: service_role
+coord.run_due(p_r runs, p_what text, p_now timestamp with time zone, p_stale integer) returns text[]: the owner alone
+coord.run_lost(p_r runs, p_error text) returns text[]: the owner alone
+coord.run_news(p_r runs) returns void: the owner alone
+coord.run_rank(p_status text) returns integer: the owner alone
+coord.run_result_wire(p_r verification_results, p_full boolean) returns jsonb: the owner alone
+coord.run_started(p_r runs) returns text[]: the owner alone
+coord.run_timeout(p_r verification_results) returns integer: the owner alone
+coord.run_wire(p_r runs) returns jsonb: the owner alone
+coord.runner_claimer(p_r runners) returns jsonb: the owner alone
+coord.runner_classes(p_claimer jsonb, p_after integer) returns integer[]: the owner alone
+coord.runner_full(p_r runners) returns boolean: the owner alone
+coord.runner_gone() returns void: the owner alone
+coord.runner_heartbeat(p_only bigint, p_runner text, p_stale integer) returns jsonb security definer: service_role
+coord.runner_lacks(p_r runners, p_demands jsonb, p_project bigint) returns text[]: the owner alone
+coord.runner_task_classes(p_r runners) returns TABLE(project_id bigint, classes integer[]): the owner alone
+coord.runner_task_lanes(p_r runners) returns text[]: the owner alone
+coord.runner_topic(p_runner text) returns text: the owner alone
+coord.runner_wire(p_r runners, p_now timestamp with time zone, p_stale integer) returns jsonb: the owner alone
+coord.save_trust(p_t agent_trust) returns void: the owner alone
+coord.seed_new_project() returns trigger security definer: the owner alone
+coord.seed_policies(p_project bigint) returns void: the owner alone
+coord.send_message(p_project bigint, p_session bigint, p_by text, p_sender text, p_to text[], p_text text, p_thread text, p_reply_to uuid, p_kind text, p_urgency text, p_ack boolean, p_unknown boolean) returns jsonb security definer: service_role
+coord.session(p_project bigint, p_session bigint) returns agent_sessions: service_role
+coord.session_affinity(p_only bigint, p_session text) returns jsonb security definer: service_role
+coord.session_brief(p_project bigint, p_session bigint) returns jsonb security definer: service_role
+coord.session_events(p_only bigint, p_session text, p_after bigint, p_limit integer, p_strict boolean) returns jsonb security definer: service_role
+coord.session_result(p_only bigint, p_session text) returns jsonb security definer: service_role
+coord.session_status(p_only bigint, p_session text) returns jsonb security definer: service_role
+coord.session_wire(p_s sessions) returns jsonb: the owner alone
+coord.set_memory_policy(p_project bigint, p_by text, p_layer text, p_archive integer, p_delete integer) returns jsonb security definer: service_role
+coord.set_session(p_s sessions, p_status text) returns text[]: the owner alone
+coord.set_trust(p_project bigint, p_by text, p_agent text, p_repository text, p_level integer, p_ceiling integer, p_reason text) returns jsonb security definer: service_role
+coord.settle(p_project bigint, p_id uuid, p_audited boolean DEFAULT false) returns text[]: the owner alone
+coord.settle_tasks(p_limit integer) returns jsonb: the owner alone
+coord.similar_words(p_project bigint, p_words text[]) returns TABLE(asked text, word text, score real) security definer: service_role
+coord.skill_json(p_k memory_procedural) returns jsonb: service_role
+coord.skill_mean(p_uses integer, p_successes integer) returns integer: service_role
+coord.status_out(p_c changesets) returns void: the owner alone
+coord.stop_locked(p_r runs) returns jsonb: the owner alone
+coord.stop_one_session(p_s sessions) returns jsonb: the owner alone
+coord.stop_run(p_only bigint, p_by text, p_run text) returns jsonb security definer: service_role
+coord.stop_session(p_only bigint, p_by text, p_session text, p_tree boolean) returns jsonb security definer: service_role
+coord.stop_taskless(p_limit integer) returns jsonb: the owner alone
+coord.store_delivery(p_source text, p_delivery text, p_event text, p_body bytea, p_sha256 bytea, p_headers jsonb) returns jsonb security definer: service_role
+coord.store_event(p_project bigint, p_session text, p_in jsonb) returns void: the owner alone
+coord.store_policy(p_project bigint, p_by text, p_id uuid, p_in jsonb) returns verification_policies: the owner alone
+coord.store_route(p_project bigint, p_id uuid, p_version integer, p_in jsonb) returns jsonb security definer: service_role
+coord.store_skill(p_project bigint, p_session bigint, p_by text, p_name text, p_description text, p_steps jsonb, p_tags text[]) returns jsonb security definer: service_role
+coord.submit_changeset(p_project bigint, p_session bigint, p_by text, p_in jsonb) returns jsonb security definer: service_role
+coord.submit_work(p_project bigint, p_session bigint, p_by text, p_repository text, p_tasks jsonb) returns jsonb security definer: service_role
+coord.supersede_line(p_project bigint, p_repository text, p_line text, p_keep uuid, p_state text, p_why text) returns text[]: the owner alone
+coord.sweep_changesets(p_limit integer, p_queue_seconds integer, p_blocked_seconds integer) returns jsonb security definer: service_role
+coord.sweep_deadlines(p_project bigint, p_now timestamp with time zone, p_limit integer) returns jsonb: service_role
+coord.sweep_leases(p_project bigint, p_now timestamp with time zone, p_limit integer) returns jsonb: service_role
+coord.sweep_leftovers(p_limit integer) returns jsonb security definer: service_role
+coord.sweep_locks(p_limit integer DEFAULT 500) returns jsonb security definer: service_role
+coord.sweep_memory(p_limit integer) returns jsonb security definer: service_role
+coord.sweep_retention(p_days integer, p_limit integer) returns jsonb security definer: service_role
+coord.sweep_runs(p_stale integer, p_remove integer, p_no_match integer, p_limit integer) returns jsonb security definer: service_role
+coord.sweep_schedule(p_project bigint, p_now timestamp with time zone, p_limit integer) returns jsonb: service_role
+coord.sweep_sessions(p_limit integer) returns jsonb security definer: service_role
+coord.sweep_verdicts(p_limit integer) returns jsonb security definer: service_role
+coord.sweep_work(p_limit integer DEFAULT 200) returns jsonb security definer: service_role
+coord.sweeps_due(p_tokeniser integer) returns TABLE(sessions boolean, verdicts boolean, locks boolean, work boolean, memory boolean) security definer: service_role
+coord.take_cancels(p_owner text, p_executors text[], p_lease integer) returns TABLE(job jsonb) security definer: service_role
+coord.take_changesets(p_limit integer, p_lease integer) returns TABLE(changeset jsonb) security definer: service_role
+coord.take_deliveries(p_limit integer, p_lease integer) returns TABLE(source text, delivery_id text, event text, body bytea, headers jsonb, attempts integer, received_at timestamp with time zone) security definer: service_role
+coord.take_notices(p_project bigint, p_session bigint, p_limit integer DEFAULT 3) returns jsonb security definer: service_role
+coord.take_outbox(p_limit integer, p_lease integer) returns TABLE(project_id bigint, id bigint, kind text, payload jsonb, attempts integer) security definer: service_role
+coord.take_run(p_classes integer[], p_runner text, p_lease integer) returns runs: the owner alone
+coord.take_runs(p_owner text, p_slots jsonb, p_lease integer, p_grace integer) returns TABLE(job jsonb) security definer: service_role
+coord.take_task(p_r runners, p_lease integer) returns runs: the owner alone
+coord.task_classes(p_project bigint, p_tasks jsonb, OUT classes integer[], OUT made integer) returns record: service_role
+coord.task_edges(p_project bigint, p_tasks jsonb) returns TABLE(n integer, on_n integer, on_id bigint, on_task uuid, open boolean): service_role
+coord.task_json(p_w work_queue, p_full boolean) returns jsonb: service_role
+coord.task_levels(p_n integer, p_from integer[], p_to integer[]) returns integer[]: service_role
+coord.task_prompt(p_w work_queue) returns text: the owner alone
+coord.task_state(p_w work_queue) returns text: service_role
+coord.task_why(p_w work_queue, OUT why text, OUT waits_for jsonb) returns record: service_role
+coord.tell_parent(p_s sessions, p_r runs, p_failed boolean, p_text text) returns text[]: the owner alone
+coord.tell_session(p_project bigint, p_ref bigint, p_text text, p_data jsonb) returns text[]: the owner alone
+coord.texts(p_list jsonb) returns text[]: the owner alone
+coord.tidy_demands(p_demands jsonb) returns jsonb: the owner alone
+coord.tok_meet(p_a text, p_b text) returns boolean: service_role
+coord.touch_sessions(p_projects bigint[], p_ids bigint[]) returns void security definer: service_role
+coord.tree_of(p_session text) returns TABLE(session_id text, depth integer): the owner alone
+coord.trust_event(p_t agent_trust, p_kind text, p_changeset uuid, p_weight double precision, p_bound double precision, p_by text, p_reason text) returns boolean: the owner alone
+coord.trust_events_guard() returns trigger: the owner alone
+coord.trust_level(p_project bigint, p_agent text, p_repository text) returns integer security definer: service_role
+coord.trust_row(p_project bigint, p_agent text, p_repository text) returns agent_trust: the owner alone
+coord.trust_wire(p_t agent_trust) returns jsonb: the owner alone
+coord.truthy(p_value jsonb) returns jsonb: the owner alone
+coord.ts(p_at timestamp with time zone) returns text: service_role
+coord.unblock(p_project bigint, p_ids bigint[], p_now timestamp with time zone) returns text[]: service_role
+coord.undo_locks(p_project bigint, p_session bigint, p_by text, p_token bigint) returns jsonb security definer: service_role
+coord.union_texts(p_a text[], p_b text[]) returns text[]: service_role
+coord.unready(p_project bigint, p_queue smallint, p_class integer, p_priority smallint, p_id bigint) returns void: service_role
+coord.unvote_from_forge(p_project bigint, p_repository text, p_head text, p_login text) returns jsonb security definer: service_role
+coord.update_session(p_only bigint, p_by text, p_session text, p_in jsonb) returns jsonb security definer: service_role
+coord.update_working(p_project bigint, p_session bigint, p_by text, p_item jsonb, p_changes jsonb) returns jsonb security definer: service_role
+coord.uuid7() returns uuid: service_role
+coord.vector_schema() returns text: service_role
+coord.verdict_findings(p_c changesets) returns jsonb: the owner alone
+coord.verdict_of(p_c changesets) returns jsonb: the owner alone
+coord.verdict_prompt(p_c changesets, p_task uuid) returns text: the owner alone
+coord.verification_ended(p_project bigint, p_run uuid, p_out jsonb) returns jsonb security definer: service_role
+coord.verification_started(p_project bigint, p_run uuid, p_external text, p_url text) returns jsonb security definer: service_role
+coord.verification_status(p_project bigint, p_agent text, p_changeset uuid, p_head text, p_task uuid) returns jsonb security definer: service_role
+coord.verify_lock(p_project bigint, p_home bigint, p_space bigint[], p_kind text[], p_base text[], p_key text[], p_path text[], p_repo text[], p_re text[], p_pre text[], p_lk text[], p_token bigint) returns jsonb security definer: service_role
+coord.vote_approval(p_only bigint, p_by text, p_voter text, p_role text, p_id uuid, p_vote text, p_comment text, p_head text) returns jsonb security definer: service_role
+coord.vote_from_forge(p_project bigint, p_repository text, p_head text, p_login text, p_permission text, p_teams text[], p_source text, p_vote text, p_comment text) returns jsonb security definer: service_role
+coord.why_again(p_c changesets, p_in jsonb, p_newer boolean) returns text: the owner alone
+coord.why_not_ready(p_project bigint, p_task uuid, p_agent text) returns jsonb security definer: service_role
+coord.why_run(p_only bigint, p_run text, p_stale integer) returns jsonb security definer: service_role
+coord.wire_id(p_prefix text) returns text: the owner alone
+coord.word_list(p_list jsonb) returns text[]: the owner alone
+coord.work_claimer(p_session agent_sessions, p_types text[], p_tags text[]) returns jsonb: service_role
+coord.work_classes(p_project bigint, p_session bigint, p_types text[], p_tags text[]) returns jsonb security definer: service_role
+coord.work_counts(p_project bigint) returns jsonb: service_role
+coord.work_session(p_project bigint, p_session bigint) returns agent_sessions: service_role
+coord.work_stats(p_project bigint) returns jsonb security definer: service_role
+coord.work_topic(p_project bigint) returns text: service_role
+coord.working_session(p_project bigint, p_agent text, p_task uuid) returns text security definer: service_role
+coord.write_handoff(p_project bigint, p_session bigint, p_by text, p_summary text, p_doc jsonb, p_to text) returns jsonb security definer: service_role
+coord.wrong_report(p_r runs, p_runner text, p_kind text) returns void: the owner alone
 
 -- triggers
 CREATE TRIGGER audit_immutable BEFORE DELETE OR UPDATE ON coord.audit_log FOR EACH ROW EXECUTE FUNCTION coord.audit_guard()

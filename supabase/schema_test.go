@@ -33,8 +33,10 @@ var sections = []struct{ title, query string }{
 	{"constraints", `select format('%s: %s %s', conrelid::regclass, conname, pg_get_constraintdef(c.oid)) from pg_constraint c join pg_namespace n on n.oid = c.connamespace
 		where n.nspname in ('public', 'coord') and conrelid <> 0 order by 1`},
 	{"indexes", `select indexdef from pg_indexes where schemaname in ('public', 'coord') order by schemaname, indexname`},
-	{"functions", `select format('%s.%s(%s) returns %s%s', n.nspname, p.proname, pg_get_function_arguments(p.oid), pg_get_function_result(p.oid),
-		case when p.prosecdef then ' security definer' else '' end)
+	{"functions, and who may execute them", `select format('%s.%s(%s) returns %s%s: %s', n.nspname, p.proname, pg_get_function_arguments(p.oid), pg_get_function_result(p.oid),
+		case when p.prosecdef then ' security definer' else '' end,
+		coalesce((select string_agg(case when g.grantee = 0 then 'PUBLIC' else pg_get_userbyid(g.grantee) end, ', ' order by g.grantee = 0 desc, pg_get_userbyid(g.grantee))
+			from aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) g where g.privilege_type = 'EXECUTE' and g.grantee <> p.proowner), 'the owner alone'))
 		from pg_proc p join pg_namespace n on n.oid = p.pronamespace where n.nspname in ('public', 'coord') order by 1`},
 	{"triggers", `select pg_get_triggerdef(t.oid) from pg_trigger t join pg_class c on c.oid = t.tgrelid join pg_namespace n on n.oid = c.relnamespace
 		where not t.tgisinternal and n.nspname in ('public', 'coord') order by 1`},
