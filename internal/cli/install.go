@@ -10,19 +10,23 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agent-coordinator/agent-coordinator/internal/install"
+	"github.com/agent-coordinator/agent-coordinator/internal/version"
 )
 
 // gitWord stands for the hooks of the repository in this folder.
 const gitWord = "git"
 
 type installFlags struct {
-	user, project, dry, noHooks bool
-	fail                        string
+	user, project, dry, noHooks, instructions bool
+	fail, plugin                              string
 }
 
 func (a *app) installCommand() *cobra.Command {
 	var f installFlags
 	cmd := a.hostCommand("install", "Register the MCP server and the hooks with a coding host", &f, func(cmd *cobra.Command, r install.Request) error {
+		if f.plugin != "" {
+			return a.writePlugin(r, f.plugin)
+		}
 		res, err := install.Install(cmd.Context(), r)
 		if err != nil {
 			if res.Diff != "" && !a.asJSON {
@@ -44,12 +48,25 @@ was registered.
 install git puts the guard into this repository's pre-commit, commit-msg and pre-push; hooks that are there run first.
 
 The hook takes locks before edits and refuses edits of what others hold. --fail says what it does when the coordinator
-cannot be asked: open (go on, and say that nothing was checked) or closed (refuse).`
+cannot be asked: open (go on, and say that nothing was checked) or closed (refuse).
+
+--instructions also writes a part between markers into the file of instructions that the host's agents read (CLAUDE.md,
+AGENTS.md, GEMINI.md: in this folder with --project, else the user's), for agents that should ask by themselves. Later
+installs renew that part in place; uninstall takes it out.
+
+install claude-code --plugin DIR writes the same server, hooks and instructions as a plugin and registers nothing.`
 	cmd.Example = `  coordctl install claude-code
   coordctl install codex --project --dry-run
   coordctl install cursor --fail closed
+  coordctl install gemini --project --instructions
+  coordctl install claude-code --plugin ./coord-plugin && claude --plugin-dir ./coord-plugin
   coordctl install git`
 	cmd.Flags().BoolVar(&f.noHooks, "no-hooks", false, "register the MCP server only; hooks of ours that are there are taken out")
+	cmd.Flags().BoolVar(&f.instructions, "instructions", false, "also tell agents what to do, in CLAUDE.md, AGENTS.md or GEMINI.md")
+	cmd.Flags().StringVar(&f.plugin, "plugin", "", "claude-code: write a plugin into this folder instead")
+	cmd.MarkFlagsMutuallyExclusive("plugin", "project")
+	cmd.MarkFlagsMutuallyExclusive("plugin", "instructions")
+	cmd.MarkFlagsMutuallyExclusive("plugin", "no-hooks")
 	cmd.Flags().StringVar(&f.fail, "fail", "open", "what hooks do when the coordinator cannot be asked: open or closed")
 	return cmd
 }
@@ -85,6 +102,12 @@ func (a *app) hostCommand(verb, short string, f *installFlags, do func(*cobra.Co
 			if err != nil {
 				return err
 			}
+			if f.plugin != "" && args[0] != "claude-code" {
+				return usagef("--plugin is for claude-code: %s has no plugins of this kind", args[0])
+			}
+			if f.instructions && args[0] == gitWord {
+				return usagef("--instructions is for coding hosts: git reads none")
+			}
 			if args[0] == gitWord {
 				return a.gitHooks(cmd, verb, r)
 			}
@@ -99,7 +122,7 @@ func (a *app) hostCommand(verb, short string, f *installFlags, do func(*cobra.Co
 }
 
 func (a *app) installRequest(host string, f installFlags) (install.Request, error) {
-	r := install.Request{Host: host, Scope: install.User, Command: mcpServerPath(), Getenv: a.Getenv, DryRun: f.dry}
+	r := install.Request{Host: host, Scope: install.User, Command: mcpServerPath(), Getenv: a.Getenv, DryRun: f.dry, Instructions: f.instructions}
 	if f.project {
 		r.Scope = install.Project
 	}
@@ -121,6 +144,7 @@ func (a *app) installRequest(host string, f installFlags) (install.Request, erro
 
 func (a *app) printInstall(res install.Result, verb string) {
 	title := install.Title(res.Host)
+	defer a.printNote(res)
 	defer a.printHooks(res)
 	switch {
 	case !res.Changed && verb == "install":
@@ -162,6 +186,45 @@ func (a *app) printHooks(res install.Result) {
 	if h.Events > 0 {
 		fmt.Fprintf(a.Out, "hooks: %d events run coordctl; coordctl doctor fires them\n", h.Events)
 	}
+}
+
+func (a *app) printNote(res install.Result) {
+	n := res.Instructions
+	switch {
+	case n == nil:
+	case !n.Changed:
+		fmt.Fprintf(a.Out, "instructions: %s has them already\n", n.File)
+	case res.DryRun:
+		fmt.Fprintf(a.Out, "would change %s:\n%s", n.File, n.Diff)
+	default:
+		fmt.Fprintf(a.Out, "changed %s:\n%s", n.File, n.Diff)
+		if n.Backup != "" {
+			fmt.Fprintf(a.Out, "as it was: %s\n", n.Backup)
+		}
+	}
+}
+
+// writePlugin writes the plugin.
+func (a *app) writePlugin(r install.Request, dir string) error {
+	res, err := install.WritePlugin(r, dir, version.String())
+	if err != nil {
+		return err
+	}
+	if a.asJSON {
+		return a.printJSON(res)
+	}
+	switch {
+	case len(res.Changed) == 0:
+		fmt.Fprintf(a.Out, "the plugin is there already: %s\n", dir)
+	case res.DryRun:
+		fmt.Fprintf(a.Out, "would write %s in %s\n", strings.Join(res.Changed, ", "), dir)
+		return nil
+	default:
+		fmt.Fprintf(a.Out, "wrote %s in %s\n", strings.Join(res.Changed, ", "), dir)
+	}
+	fmt.Fprintf(a.Out, "next: claude --plugin-dir %s, or put it into a marketplace of yours\n", dir)
+	fmt.Fprintln(a.Out, "next: not beside coordctl install claude-code: every hook would run twice")
+	return nil
 }
 
 // gitHooks puts the guard into the hooks of this folder's repository, or takes it out.

@@ -13,7 +13,11 @@ func (c Call) Answer(d Decision) []byte {
 	}
 	out := map[string]any{}
 	specific := map[string]any{"hookEventName": c.HostName}
-	if d.Deny != "" && c.Event == BeforeTool {
+	switch {
+	case d.Deny == "" || c.Event != BeforeTool:
+	case c.Host == Gemini:
+		out["decision"], out["reason"] = "deny", d.Deny
+	default:
 		specific["permissionDecision"], specific["permissionDecisionReason"] = "deny", d.Deny
 	}
 	if len(d.Context) > 0 && (c.Event == SessionStart || c.Event == Prompt || c.Event == AfterTool || c.Event == BeforeTool) {

@@ -17,10 +17,11 @@ const (
 	ClaudeCode Host = "claude-code"
 	Codex      Host = "codex"
 	Cursor     Host = "cursor"
+	Gemini     Host = "gemini"
 )
 
 // Hosts lists them.
-func Hosts() []Host { return []Host{ClaudeCode, Codex, Cursor} }
+func Hosts() []Host { return []Host{ClaudeCode, Codex, Cursor, Gemini} }
 
 // Event is what a hook tells of, in one vocabulary for all hosts.
 type Event string
@@ -75,6 +76,8 @@ var events = map[string]Event{
 	// Cursor
 	"sessionStart": SessionStart, "beforeSubmitPrompt": Prompt, "preToolUse": BeforeTool, "beforeShellExecution": BeforeTool, "postToolUse": AfterTool,
 	"afterShellExecution": AfterTool, "afterFileEdit": AfterTool, "stop": Stop, "sessionEnd": SessionEnd,
+	// Gemini CLI
+	"BeforeAgent": Prompt, "BeforeTool": BeforeTool, "AfterTool": AfterTool, "AfterAgent": Stop,
 }
 
 // Decode reads a hook's input. cwd is used when the host names none. Error: ErrInput.
@@ -129,6 +132,7 @@ type toolInput struct {
 	Input        string          `json:"input"` // Codex's apply_patch
 	Workdir      string          `json:"workdir"`
 	Cwd          string          `json:"cwd"`
+	DirPath      string          `json:"dir_path"` // Gemini CLI
 }
 
 // Read says what the call's tool writes. Tools that only read, and those of other MCP servers, write nothing here.
@@ -138,7 +142,7 @@ func (c Call) Read(getenv func(string) string) Reading {
 		return Reading{Unsure: c.Event == BeforeTool || c.Event == AfterTool}
 	}
 	switch c.Tool {
-	case "Edit", "Write", "MultiEdit", "NotebookEdit", "StrReplace", "Delete", "EditNotebook", "edit_file", "search_replace", "delete_file", "write":
+	case "Edit", "Write", "MultiEdit", "NotebookEdit", "StrReplace", "Delete", "EditNotebook", "edit_file", "search_replace", "delete_file", "write", "write_file", "replace":
 		for _, p := range []string{in.FilePath, in.NotebookPath, in.TargetFile, in.Path} {
 			if p != "" {
 				return Reading{Writes: []Write{{Path: c.abs(p), Delete: c.Tool == "Delete" || c.Tool == "delete_file"}}}
@@ -157,7 +161,7 @@ func (c Call) Read(getenv func(string) string) Reading {
 // shell reports whether the call runs a command, whose output files may be anything.
 func (c Call) shell() bool {
 	switch c.Tool {
-	case "Bash", "Shell", "shell", "local_shell", "exec_command", "run_terminal_cmd":
+	case "Bash", "Shell", "shell", "local_shell", "exec_command", "run_terminal_cmd", "run_shell_command":
 		return true
 	}
 	return false
@@ -173,7 +177,7 @@ func (c Call) abs(path string) string {
 
 func (c Call) readCommand(in toolInput, getenv func(string) string) Reading {
 	dir := c.Cwd
-	for _, d := range []string{in.Workdir, in.Cwd} {
+	for _, d := range []string{in.Workdir, in.Cwd, in.DirPath} {
 		if d != "" {
 			dir = c.abs(d)
 		}

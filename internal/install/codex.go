@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os/exec"
 	"path/filepath"
@@ -22,10 +21,10 @@ var codex = host{
 	hooks:  &hookFile{file: codexHooks, groups: func(r Request) []hookGroup { return matcherGroups("codex", "", r) }},
 }
 
-const (
-	codexBegin = "# >>> agent-coordinator >>> written by coordctl install codex; coordctl uninstall codex removes it"
-	codexEnd   = "# <<< agent-coordinator <<<"
-)
+var codexTable = block{
+	begin: "# >>> agent-coordinator >>> written by coordctl install codex; coordctl uninstall codex removes it",
+	end:   "# <<< agent-coordinator <<<",
+}
 
 func codexFile(r Request) string {
 	if r.Scope == Project {
@@ -62,12 +61,12 @@ func codexBlock(r Request) (string, error) {
 		return "", fmt.Errorf("write TOML: %w", err)
 	}
 	body := strings.TrimPrefix(string(raw), "[mcp_servers]\n") // an empty table of that name may stand elsewhere
-	return codexBegin + "\n" + strings.TrimSpace(body) + "\n" + codexEnd + "\n", nil
+	return codexTable.begin + "\n" + strings.TrimSpace(body) + "\n" + codexTable.end, nil
 }
 
 func codexEdit(r Request, before []byte, add bool) (change, error) {
 	same := change{after: before}
-	rest, old, err := cutBlock(string(before))
+	rest, old, gone, err := codexTable.cut(string(before))
 	if err != nil {
 		return same, err
 	}
@@ -81,51 +80,26 @@ func codexEdit(r Request, before []byte, add bool) (change, error) {
 	switch {
 	case !add && old == "":
 		return same, nil
-	case !add && strings.TrimSpace(rest) == "":
+	case !add && gone:
 		return change{removed: old}, nil
 	case !add:
 		return change{after: []byte(rest), removed: old}, nil
 	}
-	block, err := codexBlock(r)
+	body, err := codexBlock(r)
 	if err != nil {
 		return same, err
 	}
-	if block == old {
+	if body == old {
 		return same, nil
 	}
-	after := rest
-	if after != "" && !strings.HasSuffix(after, "\n") {
-		after += "\n"
+	after, _, err := codexTable.put(string(before), before != nil, body)
+	if err != nil {
+		return same, err
 	}
-	if after != "" {
-		after += "\n"
-	}
-	after += block
 	if _, err := codexServers([]byte(after)); err != nil {
 		return same, err
 	}
-	return change{after: []byte(after), removed: old, added: block}, nil
-}
-
-// cutBlock removes our block and the blank line before it, and returns both.
-func cutBlock(text string) (rest, block string, err error) {
-	from := strings.Index(text, codexBegin)
-	if from < 0 {
-		return text, "", nil
-	}
-	length := strings.Index(text[from:], codexEnd)
-	if length < 0 {
-		return "", "", errors.New("our block has no end marker; correct the file by hand")
-	}
-	to := from + length + len(codexEnd)
-	if strings.HasPrefix(text[to:], "\n") {
-		to++
-	}
-	block = text[from:to]
-	if strings.HasSuffix(text[:from], "\n\n") {
-		from--
-	}
-	return text[:from] + text[to:], block, nil
+	return change{after: []byte(after), removed: old, added: body}, nil
 }
 
 type codexServer struct {

@@ -28,9 +28,10 @@ type matcherGroup struct {
 }
 
 type hookCommand struct {
+	Name    string `json:"name,omitempty"` // Gemini CLI shows it
 	Type    string `json:"type,omitempty"`
 	Command string `json:"command"`
-	Timeout int    `json:"timeout,omitempty"` // seconds
+	Timeout int    `json:"timeout,omitempty"` // seconds; milliseconds in Gemini CLI
 	Matcher string `json:"matcher,omitempty"` // Cursor
 }
 

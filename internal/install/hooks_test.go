@@ -13,7 +13,7 @@ import (
 )
 
 // hookFiles are where hosts keep hooks, in a person's home folder.
-var hookFiles = map[string]string{"claude-code": ".claude/settings.json", "codex": ".codex/hooks.json", "cursor": ".cursor/hooks.json"}
+var hookFiles = map[string]string{"claude-code": ".claude/settings.json", "codex": ".codex/hooks.json", "cursor": ".cursor/hooks.json", "gemini": ".gemini/settings.json"}
 
 func TestHooksComeAndGoByteForByte(t *testing.T) {
 	t.Parallel()

@@ -42,27 +42,31 @@ type Request struct {
 	// Coordctl is the absolute path of coordctl, which hooks run; empty: no hooks are asked for.
 	Coordctl string
 	Fail     string // open or closed: what hooks do when the coordinator cannot be asked
-	Dir      string // the project's folder
-	Home     string // the user's home folder
-	Getenv   func(string) string
-	DryRun   bool
+	// Instructions asks for our part in the file of instructions that the host's agents read.
+	Instructions bool
+	Dir          string // the project's folder
+	Home         string // the user's home folder
+	Getenv       func(string) string
+	DryRun       bool
 }
 
 // Result says what was done.
 type Result struct {
-	Host       string   `json:"host"`
-	Scope      Scope    `json:"scope"`
-	File       string   `json:"file"`
-	Via        string   `json:"via"` // "file", or the host's own command
-	Changed    bool     `json:"changed"`
-	DryRun     bool     `json:"dry_run"`
-	Diff       string   `json:"diff"`
-	Backup     string   `json:"backup,omitempty"`
-	Registered bool     `json:"registered"` // after this call
-	Hooks      *Hooks   `json:"hooks,omitempty"`
-	Tools      int      `json:"tools"`    // that the server listed
-	Verified   string   `json:"verified"` // how it was made sure
-	Next       []string `json:"next"`
+	Host       string `json:"host"`
+	Scope      Scope  `json:"scope"`
+	File       string `json:"file"`
+	Via        string `json:"via"` // "file", or the host's own command
+	Changed    bool   `json:"changed"`
+	DryRun     bool   `json:"dry_run"`
+	Diff       string `json:"diff"`
+	Backup     string `json:"backup,omitempty"`
+	Registered bool   `json:"registered"` // after this call
+	Hooks      *Hooks `json:"hooks,omitempty"`
+	// Instructions is nil when there is nothing of ours in the host's file of instructions.
+	Instructions *Note    `json:"instructions,omitempty"`
+	Tools        int      `json:"tools"`    // that the server listed
+	Verified     string   `json:"verified"` // how it was made sure
+	Next         []string `json:"next"`
 }
 
 // Hooks says what was done with the host's hooks.
@@ -137,7 +141,10 @@ func Install(ctx context.Context, r Request) (Result, error) {
 	if err := apply(ctx, h, r, true, &res); err != nil {
 		return res, err
 	}
-	if err := applyHooks(h, r, r.Coordctl != "", &res); err != nil || r.DryRun {
+	if err := applyHooks(h, r, r.Coordctl != "", &res); err != nil {
+		return res, err
+	}
+	if err := applyNote(r, true, &res); err != nil || r.DryRun {
 		return res, err
 	}
 	if res.Registered, err = registered(h, r); err != nil {
@@ -163,6 +170,9 @@ func Uninstall(ctx context.Context, r Request) (Result, error) {
 		return res, err
 	}
 	if err := applyHooks(h, r, false, &res); err != nil {
+		return res, err
+	}
+	if err := applyNote(r, false, &res); err != nil {
 		return res, err
 	}
 	res.Registered, err = registered(h, r)

@@ -32,6 +32,7 @@ var gemini = host{
 	next: func(Request) []string {
 		return []string{"start Gemini CLI in a folder that it trusts; /mcp shows " + ServerName}
 	},
+	hooks: &hookFile{file: inFolder(".gemini", "settings.json"), groups: geminiHooks},
 }
 
 func noNative(Request, bool) [][]string { return nil }
@@ -81,6 +82,22 @@ func cursorHooks(r Request) []hookGroup {
 	var out []hookGroup
 	for _, event := range []string{"sessionStart", "beforeSubmitPrompt", "preToolUse", "postToolUse", "stop", "sessionEnd"} {
 		out = append(out, hookGroup{event, run})
+	}
+	return out
+}
+
+// geminiTools are Gemini CLI's tools that write.
+const geminiTools = "write_file|replace|run_shell_command"
+
+func geminiHooks(r Request) []hookGroup {
+	run := []hookCommand{{Name: "agent-coordinator", Type: "command", Command: r.hookLine("gemini"), Timeout: hookSeconds * 1000}}
+	var out []hookGroup
+	for _, event := range []string{"SessionStart", "BeforeAgent", "BeforeTool", "AfterTool", "AfterAgent", "SessionEnd"} {
+		g := matcherGroup{Hooks: run}
+		if strings.HasSuffix(event, "Tool") {
+			g.Matcher = geminiTools
+		}
+		out = append(out, hookGroup{event, g})
 	}
 	return out
 }
