@@ -45,11 +45,18 @@ func run(ctx context.Context, args []string, out, errs io.Writer) (err error) {
 	sizes := fs.String("n", "10000,100000", "memories to measure at, ascending; 1000000 takes ten minutes and 3 GB")
 	dsn := fs.String("dsn", "", "empty database to fill; default: a private server")
 	asked := fs.Int("queries", 300, "questions per size")
+	keep := fs.String("keep", "", "folder to keep the private server's data in: a later run finds the database filled")
+	buffers := fs.String("buffers", "", "shared_buffers of the private server, as 2GB; default: as an installation has it")
+	noExact := fs.Bool("no-exact", false, "do not compare with the exhaustive ranking, which takes a minute and 2 GB at a million")
+	profile := fs.String("profile", "", "file for a CPU profile of the questions asked")
 	if err := fs.Parse(args); err != nil {
 		return err
 	}
+	if *keep != "" && strings.Contains(*sizes, ",") {
+		return errors.New("-keep goes with one size: a database that is filled has no smaller ones")
+	}
 	if *dsn == "" {
-		stop, url, err := private(ctx)
+		stop, url, err := private(ctx, *keep, *buffers)
 		if err != nil {
 			return err
 		}
@@ -64,7 +71,7 @@ func run(ctx context.Context, args []string, out, errs io.Writer) (err error) {
 		return err
 	}
 	defer pool.Close()
-	b := &bench{pool: pool, store: coord.New(pool), out: out, say: func(format string, a ...any) { fmt.Fprintf(errs, format+"\n", a...) }}
+	b := &bench{pool: pool, store: coord.New(pool), noExact: *noExact, profile: *profile, out: out, say: func(format string, a ...any) { fmt.Fprintf(errs, format+"\n", a...) }}
 	if err := b.begin(ctx); err != nil {
 		return err
 	}
@@ -83,23 +90,35 @@ func run(ctx context.Context, args []string, out, errs io.Writer) (err error) {
 	return nil
 }
 
-// private starts a server of its own, as an installation has it.
-func private(ctx context.Context) (stop func() error, dsn string, err error) {
-	dir, err := os.MkdirTemp("", "coord-memory-")
-	if err != nil {
-		return nil, "", err
+// private starts a server of its own, as an installation has it. keep, when it is not empty, is where its data stay.
+func private(ctx context.Context, keep, buffers string) (stop func() error, dsn string, err error) {
+	dir := keep
+	if dir == "" {
+		if dir, err = os.MkdirTemp("", "coord-memory-"); err != nil {
+			return nil, "", err
+		}
 	}
 	home := filepath.Join(dir, "pg")
-	pg, err := embedpg.Start(ctx, embedpg.Options{Dir: home, Grace: 10 * time.Second})
+	o := embedpg.Options{Dir: home, Grace: 10 * time.Second}
+	if buffers != "" {
+		o.Settings = map[string]string{"shared_buffers": buffers}
+	}
+	remove := func(dir string) error {
+		if keep != "" {
+			return nil
+		}
+		return os.RemoveAll(dir)
+	}
+	pg, err := embedpg.Start(ctx, o)
 	if err != nil {
-		return nil, "", errors.Join(err, os.RemoveAll(dir))
+		return nil, "", errors.Join(err, remove(dir))
 	}
 	stop = func() error {
-		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		data := pg.Info().DataDir
-		err := errors.Join(pg.Close(), embedpg.Stop(ctx, home), os.RemoveAll(dir))
-		if data != "" {
+		err := errors.Join(pg.Close(), embedpg.Stop(ctx, home), remove(dir))
+		if data != "" && keep == "" {
 			err = errors.Join(err, os.RemoveAll(data))
 		}
 		return err
