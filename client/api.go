@@ -63,6 +63,11 @@ func (c *AgentCoordinationClient) ListViolations(ctx context.Context, in ListVio
 	return call[Violations](ctx, c, "GET", "/locks/violations", in)
 }
 
+// ListLockWaits lists who waits for which lock, first in line first.
+func (c *AgentCoordinationClient) ListLockWaits(ctx context.Context, in ListLockWaits) (LockWaits, error) {
+	return call[LockWaits](ctx, c, "GET", "/locks/waits", in)
+}
+
 // GetWork claims the best task for you, by priority (1 first), then age, and returns it with what you need to begin.
 func (c *AgentCoordinationClient) GetWork(ctx context.Context, in GetWork) (Work, error) {
 	return call[Work](ctx, c, "POST", "/work/claim", in)
@@ -122,6 +127,11 @@ func (c *AgentCoordinationClient) CancelWork(ctx context.Context, in CancelWork)
 // RetryWork puts a failed or dead task back into the queue, its attempts counted anew.
 func (c *AgentCoordinationClient) RetryWork(ctx context.Context, in TaskRef) (TaskChange, error) {
 	return call[TaskChange](ctx, c, "POST", "/work/retry", in)
+}
+
+// PrioritiseWork gives a task another priority.
+func (c *AgentCoordinationClient) PrioritiseWork(ctx context.Context, in PrioritiseWork) (TaskChange, error) {
+	return call[TaskChange](ctx, c, "POST", "/work/prioritise", in)
 }
 
 // GetTask reads one task with its result, whoever has it, and why it is not ready if it is not.

@@ -27,6 +27,32 @@ type ReportedChanges struct {
 	Told       int            `json:"told" doc:"sessions that were told; a repetition within ten minutes tells nobody again"`
 }
 
+// ListLockWaits asks who waits for locks.
+type ListLockWaits struct {
+	Limit int `json:"limit,omitempty" minimum:"1" maximum:"1000" default:"200" doc:"at most so many, first in line first"`
+}
+
+// LockWait is a path that a session waits for.
+type LockWait struct {
+	FilePath  string `json:"file_path" doc:"what it asked for"`
+	AgentID   string `json:"agent_id"`
+	AgentType string `json:"agent_type,omitempty"`
+	SessionID string `json:"session_id"`
+	Mode      string `json:"mode" enum:"exclusive,shared"`
+	Branch    string `json:"branch,omitempty" doc:"left out: every branch"`
+	Since     string `json:"since" doc:"when it joined the queue, RFC 3339 UTC"`
+	HeldPath  string `json:"held_path,omitempty" doc:"the lock in the way, the first of several; left out: only earlier waiters are"`
+	HeldBy    string `json:"held_by,omitempty" doc:"agent that holds it"`
+	Ahead     int    `json:"ahead,omitempty" doc:"waiters for an overlapping path that came earlier"`
+}
+
+// LockWaits is a list of waits.
+type LockWaits struct {
+	Waits     []LockWait `json:"waits" doc:"an empty list means that nobody waits"`
+	Count     int        `json:"count"`
+	Truncated bool       `json:"truncated" doc:"there are more than limit"`
+}
+
 // ListViolations asks for changes of files that somebody else held.
 type ListViolations struct {
 	AgentID string `json:"by,omitempty" maxLength:"200" doc:"only changes by this agent"`

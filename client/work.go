@@ -211,3 +211,9 @@ type CancelWork struct {
 type TaskRef struct {
 	TaskID string `json:"task_id" format:"uuid"`
 }
+
+// PrioritiseWork gives a task another priority.
+type PrioritiseWork struct {
+	TaskID   string `json:"task_id" format:"uuid"`
+	Priority int    `json:"priority" minimum:"1" maximum:"10" doc:"1 is first"`
+}

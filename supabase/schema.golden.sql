@@ -1322,6 +1322,7 @@ coord.lock_tasks(p_project bigint, p_ids bigint[]) returns void: service_role
 coord.lock_to_wake(p_project bigint, p_keys coord.lock_key[], p_now timestamp with time zone) returns jsonb: service_role
 coord.lock_trust(p_project bigint, p_agent text, p_repository text) returns agent_trust: the owner alone
 coord.lock_under(p_path text, p_dir text) returns boolean: service_role
+coord.lock_waiters(p_project bigint, p_home bigint, p_limit integer) returns jsonb security definer: service_role
 coord.lock_waiting(p_project bigint, p_me agent_sessions, p_ticket bigint, p_keys coord.lock_key[], p_live coord.lock_blocker[], p_now timestamp with time zone) returns jsonb: service_role
 coord.lock_working(p_project bigint, p_session bigint) returns TABLE(id bigint, type text, content text, pinned boolean, tokens integer, shown text, shown_tokens integer) security definer: service_role
 coord.look_at_run(p_executor text, p_run uuid, p_external text) returns jsonb security definer: service_role
@@ -1378,6 +1379,7 @@ coord.poll_runner(p_only bigint, p_runner text, p_stale integer, p_lease integer
 coord.post_message(p_m messages, p_to text[], p_session bigint) returns jsonb: service_role
 coord.prepare_vectors(p_model text) returns boolean security definer: service_role
 coord.prior_failures(p_c changesets) returns integer: the owner alone
+coord.prioritise_work(p_project bigint, p_session bigint, p_by text, p_agent text, p_privileged boolean, p_task uuid, p_priority integer) returns jsonb security definer: service_role
 coord.progress_work(p_project bigint, p_session bigint, p_task uuid, p_percent double precision, p_note text, p_token text) returns jsonb security definer: service_role
 coord.project_digest(p_project bigint, p_reader text, p_agent text, p_peek boolean) returns jsonb security definer: service_role
 coord.project_json(p_id bigint) returns jsonb security definer: service_role

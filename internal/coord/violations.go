@@ -108,3 +108,12 @@ func meet(a, b string) (bool, error) {
 func (s *Store) ListViolations(ctx context.Context, c ident.Caller, in client.ListViolations) (client.Violations, error) {
 	return reply[client.Violations](ctx, s, `select coord.list_violations($1, nullif($2, ''), $3)`, c.ProjectID, in.AgentID, cmp.Or(in.Limit, 100))
 }
+
+// ListLockWaits lists who waits for which lock, first in line first.
+func (s *Store) ListLockWaits(ctx context.Context, c ident.Caller, in client.ListLockWaits) (client.LockWaits, error) {
+	home, err := s.space(ctx, c.ProjectID, c.Repository)
+	if err != nil {
+		return client.LockWaits{}, err
+	}
+	return reply[client.LockWaits](ctx, s, `select coord.lock_waiters($1, $2, $3)`, c.ProjectID, home.ID, cmp.Or(in.Limit, 200))
+}

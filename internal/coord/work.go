@@ -131,6 +131,12 @@ func (s *Store) RetryWork(ctx context.Context, c ident.Caller, in client.TaskRef
 		c.ProjectID, c.SessionID, c.By, c.Agent, reviews(c), in.TaskID)
 }
 
+// PrioritiseWork gives a task another priority. Codes: forbidden for who is neither submitter nor reviewer.
+func (s *Store) PrioritiseWork(ctx context.Context, c ident.Caller, in client.PrioritiseWork) (client.TaskChange, error) {
+	return act[client.TaskChange](ctx, s, `select coord.prioritise_work($1, nullif($2, 0), $3, nullif($4, ''), $5, $6, $7)`,
+		c.ProjectID, c.SessionID, c.By, c.Agent, reviews(c), in.TaskID, in.Priority)
+}
+
 func reviews(c ident.Caller) bool { return ident.Principal{Scopes: c.Scopes}.May(ident.Reviewer) }
 
 // SweepWork does what is due by time in every project, at most limit of each kind a project: see coord.sweep_work.

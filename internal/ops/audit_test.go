@@ -85,6 +85,9 @@ func TestEveryChangeWritesOneAuditRow(t *testing.T) {
 			return change{operation: "retry_work", agent: "ana", args: map[string]any{"task_id": scan[string](w, `select task_id::text from public.work_queue where status = 'failed'`)}}
 		},
 		func() change {
+			return change{operation: "prioritise_work", agent: "ana", args: map[string]any{"task_id": scan[string](w, `select task_id::text from public.work_queue where status = 'pending' limit 1`), "priority": 2}}
+		},
+		func() change {
 			return change{operation: "get_work"}
 		},
 		func() change { return change{operation: "renew_work", none: true} },

@@ -70,4 +70,9 @@ func locks(c *op.Catalogue, d Deps) {
 		Routes: []op.Route{{Method: "GET", Path: "/locks/violations"}}, Scope: ident.Read,
 		Tool: op.Tool{Profile: op.Full, ReadOnly: true}, CLI: "lock violations", Do: s.ListViolations,
 	})
+	op.Register(c, op.Op[client.ListLockWaits, client.LockWaits]{
+		Name: "list_lock_waits", Title: "List lock waits", Text: "Lists who waits for which lock, first in line first, and who is in the way.",
+		Routes: []op.Route{{Method: "GET", Path: "/locks/waits"}}, Scope: ident.Read,
+		Tool: op.Tool{Profile: op.Full, ReadOnly: true}, CLI: "lock waits", Do: s.ListLockWaits,
+	})
 }

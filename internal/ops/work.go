@@ -98,6 +98,11 @@ func submitters(c *op.Catalogue, d Deps) {
 		Routes: []op.Route{{Method: "POST", Path: "/work/retry"}}, Scope: ident.Write, CLI: "work retry",
 		Tool: op.Tool{Profile: op.Full}, RefuseEmpty: true, Do: s.RetryWork,
 	})
+	op.Register(c, op.Op[client.PrioritiseWork, client.TaskChange]{
+		Name: "prioritise_work", Title: "Change a task's priority", Text: "Gives a task another priority; one that is ready moves in its lane at once. For its submitter or a reviewer.",
+		Routes: []op.Route{{Method: "POST", Path: "/work/prioritise"}}, Scope: ident.Write, CLI: "work prioritise",
+		Tool: op.Tool{Profile: op.Full, Idempotent: true}, RefuseEmpty: true, Do: s.PrioritiseWork,
+	})
 }
 
 // workReads declares what changes nothing.

@@ -1413,6 +1413,32 @@ export interface LockState {
   locked: boolean;
 }
 
+export interface LockWaits {
+  count: number;
+  /** there are more than limit */
+  truncated: boolean;
+  /** an empty list means that nobody waits */
+  waits: Array<{
+    agent_id: string;
+    agent_type?: string;
+    /** waiters for an overlapping path that came earlier */
+    ahead?: number;
+    /** left out: every branch */
+    branch?: string;
+    /** what it asked for */
+    file_path: string;
+    /** agent that holds it */
+    held_by?: string;
+    /** the lock in the way, the first of several; left out: only earlier waiters are */
+    held_path?: string;
+    /** one of exclusive, shared */
+    mode: "exclusive" | "shared";
+    session_id: string;
+    /** when it joined the queue, RFC 3339 UTC */
+    since: string;
+  }> | null;
+}
+
 export interface Locks {
   count: number;
   /** an empty list means that nobody holds any of it */
@@ -1743,6 +1769,13 @@ export interface PolicyVersions {
     };
     version: number;
   }> | null;
+}
+
+export interface PrioritiseWork {
+  /** 1 is first (1 to 10) */
+  priority: number;
+  /** uuid */
+  task_id: string;
 }
 
 export interface ProgressWork {
@@ -3589,6 +3622,8 @@ export interface Operations {
   listEvents(members: { session_id: string; after_id?: number; limit?: number }, options?: CallOptions): Promise<SessionEvents>;
   /** API keys with their scopes, bindings and last use; never a secret. */
   listKeys(members?: { include_revoked?: boolean }, options?: CallOptions): Promise<Keys>;
+  /** Lists who waits for which lock, first in line first, and who is in the way. */
+  listLockWaits(members?: { limit?: number }, options?: CallOptions): Promise<LockWaits>;
   /** The caller's mailbox: unread messages (marked read by this), all, or what it sent and what became of it. */
   listMessages(members?: { box?: "unread" | "all" | "sent"; limit?: number; peek?: boolean; thread?: string; wait_seconds?: number }, options?: CallOptions): Promise<Messages>;
   /** Sessions that runners execute, newest first. */
@@ -3629,6 +3664,8 @@ export interface Operations {
   overrideChangeset(members: { changeset_id: string }, options?: CallOptions): Promise<Changeset>;
   /** Every version of a policy, newest first, and who made it. */
   policyHistory(members: { name: string; limit?: number }, options?: CallOptions): Promise<PolicyVersions>;
+  /** Gives a task another priority; one that is ready moves in its lane at once. For its submitter or a reviewer. */
+  prioritiseWork(members: PrioritiseWork, options?: CallOptions): Promise<TaskChange>;
   /** Shows others how far a task you claimed is, and renews its lease. */
   progressWork(members: ProgressWork, options?: CallOptions): Promise<TaskChange>;
   /** What others changed in the project since the caller looked last, as markdown and as data, and the tasks whose type starts with newsletter. */

@@ -870,6 +870,18 @@ class Operations:
         }
         return self._call("GET", "/keys", False, members, request_key)
 
+    def list_lock_waits(
+        self,
+        *,
+        limit: Optional[int] = None,
+        request_key: Optional[str] = None,
+    ) -> t.LockWaits:
+        """Lists who waits for which lock, first in line first, and who is in the way."""
+        members = {
+            "limit": limit,
+        }
+        return self._call("GET", "/locks/waits", False, members, request_key)
+
     def list_messages(
         self,
         *,
@@ -1183,6 +1195,22 @@ class Operations:
             "limit": limit,
         }
         return self._call("GET", "/policies/{name}/history", False, members, request_key)
+
+    def prioritise_work(
+        self,
+        *,
+        priority: int,
+        task_id: str,
+        request_key: Optional[str] = None,
+    ) -> t.TaskChange:
+        """Gives a task another priority; one that is ready moves in its lane at once. For its submitter or a
+        reviewer.
+        """
+        members = {
+            "priority": priority,
+            "task_id": task_id,
+        }
+        return self._call("POST", "/work/prioritise", True, members, request_key)
 
     def progress_work(
         self,

@@ -1760,6 +1760,37 @@ class LockState(_LockStateRequired, total=False):
     """the lock, the oldest of several"""
 
 
+class _LockWaitsWaitsRequired(TypedDict):
+    agent_id: str
+    file_path: str
+    """what it asked for"""
+    mode: Literal["exclusive", "shared"]
+    """one of exclusive, shared"""
+    session_id: str
+    since: str
+    """when it joined the queue, RFC 3339 UTC"""
+
+
+class LockWaitsWaits(_LockWaitsWaitsRequired, total=False):
+    agent_type: str
+    ahead: int
+    """waiters for an overlapping path that came earlier"""
+    branch: str
+    """left out: every branch"""
+    held_by: str
+    """agent that holds it"""
+    held_path: str
+    """the lock in the way, the first of several; left out: only earlier waiters are"""
+
+
+class LockWaits(TypedDict):
+    count: int
+    truncated: bool
+    """there are more than limit"""
+    waits: Optional[List[LockWaitsWaits]]
+    """an empty list means that nobody waits"""
+
+
 class _LocksLocksRequired(TypedDict):
     agent_type: str
     expires_at: str
@@ -2144,6 +2175,13 @@ class PolicyVersionsVersions(TypedDict):
 class PolicyVersions(TypedDict):
     name: str
     versions: Optional[List[PolicyVersionsVersions]]
+
+
+class PrioritiseWork(TypedDict):
+    priority: int
+    """1 is first (1 to 10)"""
+    task_id: str
+    """uuid"""
 
 
 class _ProgressWorkRequired(TypedDict):
