@@ -9,9 +9,11 @@ BUILD_FLAGS ?= -trimpath
 GO_TEST     ?= go test
 # Databases per package and two packages at a time: enough for two cores, and no test starves.
 TEST_FLAGS  ?= -timeout 9m
+# How long each fuzz target runs.
+FUZZTIME    ?= 60s
 
 .DEFAULT_GOAL := help
-.PHONY: help build verify-tools up down demo test test/race lint fmt golden golden/check bench prove e2e e2e-short clean
+.PHONY: help build verify-tools up down demo test test/race lint fmt golden golden/check bench fuzz prove e2e e2e-short clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9/-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -58,6 +60,14 @@ golden/check: ## fail when a golden file differs from what the code makes
 
 bench: ## measure against plain SQL and print both, side by side
 	@if [ -d bench ]; then cd bench && go run . ; else go test -run '^$$' -bench . -benchtime 1s ./... ; fi
+
+fuzz: ## fuzz every parser of outside input, one after the other, FUZZTIME=60s each
+	@failed=; for file in $$(grep -rlE '^func Fuzz' --include='*_test.go' client cmd executors internal); do \
+	  for target in $$(sed -nE 's/^func (Fuzz[A-Za-z0-9_]*)\(.*/\1/p' $$file); do \
+	    echo "==> $$target in $$(dirname $$file)"; \
+	    go test "./$$(dirname $$file)" -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x || failed="$$failed $$target"; \
+	  done; \
+	done; [ -z "$$failed" ] || { echo "FAILED:$$failed"; exit 1; }
 
 prove: ## the long proofs (races, crashes, thousands of tasks); docs/PROOFS.md holds their figures
 	$(GO_TEST) -tags prove -count=1 -v -timeout 60m -run 'Prove|StandardLibrary' ./internal/...

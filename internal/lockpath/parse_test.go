@@ -150,3 +150,28 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// FuzzMeet: whether two patterns overlap does not depend on their order, and the one who holds a file's own name overlaps
+// what covers it.
+func FuzzMeet(f *testing.F) {
+	f.Add("a/**/b?", "a/[x-z]/*")
+	f.Add("{a,b}/c/", "b/c/d.go")
+	f.Add("@r//**", "x")
+	f.Fuzz(func(t *testing.T, a, b string) {
+		x, errX := Parse(a)
+		y, errY := Parse(b)
+		if errX != nil || errY != nil {
+			return
+		}
+		for _, k := range x {
+			for _, l := range y {
+				if Meet(k, l) != Meet(l, k) {
+					t.Fatalf("%q and %q: %v one way, %v the other", a, b, Meet(k, l), Meet(l, k))
+				}
+				if k.Repo == l.Repo && !k.Logical && !l.Logical && l.Kind == Literal && k.Covers(l.Base) && !Meet(k, l) {
+					t.Fatalf("%q covers %q and does not overlap it", a, b)
+				}
+			}
+		}
+	})
+}

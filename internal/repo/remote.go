@@ -22,7 +22,9 @@ func NormaliseRemote(remote string) string {
 	for strings.HasSuffix(parts[last], ".git") && len(parts[last]) > len(".git") {
 		parts[last] = strings.TrimSuffix(parts[last], ".git")
 	}
-	host = strings.TrimSuffix(strings.ToLower(host), ".")
+	if host = strings.TrimRight(strings.ToLower(host), "."); host == "" {
+		return ""
+	}
 	if strings.HasPrefix(parts[0], "~") { // ssh://host/~user/name is user's folder
 		parts[0] = strings.TrimPrefix(parts[0], "~")
 		if parts[0] == "" {

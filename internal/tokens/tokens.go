@@ -21,7 +21,7 @@ var codec = sync.OnceValue(func() tokenizer.Codec {
 // chunk bounds what the codec sees at once; its time grows faster than the text.
 const chunk = 4096
 
-// Count returns how many tokens s is. Texts over 4 KB are counted piece by piece, which adds at most one token a piece.
+// Count returns how many tokens s is. Texts over 4 KB are counted piece by piece, which adds at most one token a piece. Only the empty text has none.
 // Safe for concurrent use.
 func Count(s string) int {
 	n := 0
@@ -39,7 +39,7 @@ func Count(s string) int {
 		if err != nil {
 			m = (len(piece) + 3) / 4 // the rule of thumb, for text that the codec refuses
 		}
-		n += m
+		n += max(m, 1) // control characters alone count as nothing, and a budget must end
 	}
 	return n
 }

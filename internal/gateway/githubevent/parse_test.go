@@ -324,3 +324,24 @@ func FuzzEnvelope(f *testing.F) {
 		}
 	})
 }
+
+// FuzzReadEnvelope: what becomes a key of a table is a short plain word.
+func FuzzReadEnvelope(f *testing.F) {
+	f.Add("push", "72d3162e-cc78-11e3-81ab-4c9367dc0958", "1")
+	f.Add("", "A b", "\x00")
+	f.Fuzz(func(t *testing.T, event, delivery, hook string) {
+		h := map[string][]string{"X-Github-Event": {event}, "X-Github-Delivery": {delivery}, "X-Github-Hook-Id": {hook}}
+		e, err := ReadEnvelope(h)
+		if err != nil {
+			if !errors.Is(err, ErrHeaders) {
+				t.Fatalf("an error of another kind: %v", err)
+			}
+			return
+		}
+		for _, v := range []string{e.Event, e.Delivery, e.HookID} {
+			if len(v) > maxHeader || strings.ContainsFunc(v, func(r rune) bool { return r <= ' ' || r > 'z' }) {
+				t.Fatalf("%q", v)
+			}
+		}
+	})
+}
