@@ -252,6 +252,17 @@ func (c *AgentCoordinationClient) ListKeys(ctx context.Context, in ListKeys) (Ke
 	return call[Keys](ctx, c, "GET", "/keys", in)
 }
 
+// RotateKey gives an API key a new secret and returns it, this once; the old one stays good for the grace. A try that
+// fails without an answer may have rotated it: rotate again, the secret that nobody saw ends with its grace.
+func (c *AgentCoordinationClient) RotateKey(ctx context.Context, in RotateKey) (RotatedKey, error) {
+	return call[RotatedKey](ctx, c, "POST", "/keys/rotate", in)
+}
+
+// LimitKey sets an API key's own limits of requests and streams.
+func (c *AgentCoordinationClient) LimitKey(ctx context.Context, in LimitKey) (LimitedKey, error) {
+	return call[LimitedKey](ctx, c, "POST", "/keys/limit", in)
+}
+
 // RevokeKey ends an API key: at once in this server, within ten seconds in others.
 func (c *AgentCoordinationClient) RevokeKey(ctx context.Context, in RevokeKey) (RevokedKey, error) {
 	return call[RevokedKey](ctx, c, "DELETE", "/keys/:name", in)

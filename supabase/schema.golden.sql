@@ -15,6 +15,9 @@ coord.api_keys
   expires_at timestamp with time zone
   revoked_at timestamp with time zone
   last_used_at timestamp with time zone
+  rotated_at timestamp with time zone
+  rate_limit integer
+  stream_limit integer
 coord.audit_log
   project_id bigint not null
   id bigint not null identity
@@ -215,6 +218,12 @@ coord.notices
   data jsonb
   created_at timestamp with time zone not null default coord.now()
   delivered_at timestamp with time zone
+coord.old_secrets
+  hash bytea not null
+  key_id bigint not null
+  prefix text not null
+  expires_at timestamp with time zone not null
+  last_used_at timestamp with time zone
 coord.persons
   name text not null
   roles text[] not null default '{}'::text[]
@@ -828,7 +837,9 @@ coord.api_keys: api_keys_name_key UNIQUE (name)
 coord.api_keys: api_keys_person_fkey FOREIGN KEY (person) REFERENCES coord.persons(name)
 coord.api_keys: api_keys_pkey PRIMARY KEY (id)
 coord.api_keys: api_keys_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE
+coord.api_keys: api_keys_rate_limit_check CHECK (((rate_limit >= 1) AND (rate_limit <= 100000)))
 coord.api_keys: api_keys_scopes_check CHECK (((scopes <@ ARRAY['read'::text, 'write'::text, 'runner'::text, 'reviewer'::text, 'admin'::text]) AND (cardinality(scopes) > 0)))
+coord.api_keys: api_keys_stream_limit_check CHECK (((stream_limit >= 1) AND (stream_limit <= 100000)))
 coord.audit_log: audit_log_pkey PRIMARY KEY (project_id, id)
 coord.callbacks: callbacks_pkey PRIMARY KEY (id)
 coord.callbacks: callbacks_source_key UNIQUE (source)
@@ -867,6 +878,9 @@ coord.memory_terms: memory_terms_pkey PRIMARY KEY (project_id, term)
 coord.memory_unindexed: memory_unindexed_pkey PRIMARY KEY (project_id, id)
 coord.memory_vocab: memory_vocab_pkey PRIMARY KEY (project_id, word)
 coord.notices: notices_pkey PRIMARY KEY (project_id, id)
+coord.old_secrets: old_secrets_hash_check CHECK ((length(hash) = 32))
+coord.old_secrets: old_secrets_key_id_fkey FOREIGN KEY (key_id) REFERENCES coord.api_keys(id) ON DELETE CASCADE
+coord.old_secrets: old_secrets_pkey PRIMARY KEY (hash)
 coord.persons: persons_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200)))
 coord.persons: persons_pkey PRIMARY KEY (name)
 coord.persons: persons_roles_check CHECK ((roles <@ ARRAY['read'::text, 'write'::text, 'runner'::text, 'reviewer'::text, 'admin'::text]))
@@ -1022,6 +1036,8 @@ CREATE UNIQUE INDEX memory_vocab_pkey ON coord.memory_vocab USING btree (project
 CREATE INDEX notices_age ON coord.notices USING btree (created_at)
 CREATE UNIQUE INDEX notices_pkey ON coord.notices USING btree (project_id, id)
 CREATE INDEX notices_waiting ON coord.notices USING btree (project_id, session_id, id) WHERE (delivered_at IS NULL)
+CREATE INDEX old_secrets_key ON coord.old_secrets USING btree (key_id)
+CREATE UNIQUE INDEX old_secrets_pkey ON coord.old_secrets USING btree (hash)
 CREATE UNIQUE INDEX persons_pkey ON coord.persons USING btree (name)
 CREATE UNIQUE INDEX policy_sets_pkey ON coord.policy_sets USING btree (project_id)
 CREATE UNIQUE INDEX ready_pkey ON coord.ready USING btree (project_id, queue, class_id, priority, id)
@@ -1275,6 +1291,7 @@ coord.key_json(p_key coord.api_keys) returns jsonb: service_role
 coord.lane_topic(p_project bigint, p_queue smallint, p_class integer) returns text: service_role
 coord.legacy_event(p_project bigint, p_only bigint, p_by text, p_in jsonb) returns jsonb security definer: service_role
 coord.like_agents(p_project bigint, p_name text) returns text: service_role
+coord.limit_key(p_project bigint, p_bound bigint, p_by text, p_name text, p_rate integer, p_streams integer) returns jsonb security definer: service_role
 coord.line_of(p_source text, p_branch text, p_fork boolean, p_pr integer) returns text: the owner alone
 coord.list_agents(p_tags text[]) returns jsonb security definer: service_role
 coord.list_approvals(p_project bigint, p_status text, p_limit integer) returns jsonb security definer: service_role
@@ -1294,6 +1311,7 @@ coord.list_violations(p_project bigint, p_agent text, p_limit integer) returns j
 coord.list_work(p_project bigint, p_filter jsonb, p_limit integer, p_cursor bigint) returns jsonb security definer: service_role
 coord.live_after(p_after bigint, p_limit integer) returns jsonb security definer: service_role
 coord.live_topic() returns text: the owner alone
+coord.living_key(p_bound bigint, p_name text) returns coord.api_keys: the owner alone
 coord.ln_gamma(p_x double precision) returns double precision: the owner alone
 coord.lock_anc(p_base text) returns text[]: service_role
 coord.lock_behind(p_project bigint, p_session bigint, p_now timestamp with time zone) returns coord.lock_edge[]: service_role
@@ -1329,6 +1347,7 @@ coord.look_at_run(p_executor text, p_run uuid, p_external text) returns jsonb se
 coord.loosen_run(p_r runs) returns void: the owner alone
 coord.loosen_task(p_w work_queue, p_final boolean) returns void: service_role
 coord.lose_runs(p_runner text, p_keep text[], p_error text) returns text[]: the owner alone
+coord.make_key(p_project bigint, p_by text, p_name text, p_hash bytea, p_prefix text, p_scopes text[], p_for bigint, p_agent text, p_type text, p_person text, p_days integer, p_rate integer, p_streams integer) returns jsonb security definer: service_role
 coord.match_classes(p_project bigint, p_queue smallint, p_claimer jsonb, p_after integer DEFAULT 0) returns integer[]: service_role
 coord.may_manage(p_w work_queue, p_agent text, p_by text, p_privileged boolean, p_what text) returns void: service_role
 coord.memories_all(p_project bigint, p_1 bigint[], p_2 bigint[], p_3 bigint[], p_4 bigint[], p_5 bigint[], p_6 bigint[], p_need bigint[], p_archived boolean, p_limit integer) returns TABLE(id bigint, group_id bigint, seq integer, kind smallint, at bigint, len_title smallint, len_body smallint, flags smallint, skill smallint, sig bytea) security definer: service_role
@@ -1378,6 +1397,7 @@ coord.policy_wire(p_p verification_policies) returns jsonb: the owner alone
 coord.poll_runner(p_only bigint, p_runner text, p_stale integer, p_lease integer, p_classes integer[], p_epoch integer, p_caps text) returns jsonb security definer: service_role
 coord.post_message(p_m messages, p_to text[], p_session bigint) returns jsonb: service_role
 coord.prepare_vectors(p_model text) returns boolean security definer: service_role
+coord.principal_of(p_hash bytea) returns jsonb security definer: service_role
 coord.prior_failures(p_c changesets) returns integer: the owner alone
 coord.prioritise_work(p_project bigint, p_session bigint, p_by text, p_agent text, p_privileged boolean, p_task uuid, p_priority integer) returns jsonb security definer: service_role
 coord.progress_work(p_project bigint, p_session bigint, p_task uuid, p_percent double precision, p_note text, p_token text) returns jsonb security definer: service_role
@@ -1433,6 +1453,7 @@ coord.retry_run(p_c changesets, p_r verification_results) returns text: the owne
 coord.retry_work(p_project bigint, p_session bigint, p_by text, p_agent text, p_privileged boolean, p_task uuid) returns jsonb security definer: service_role
 coord.return_task(p_w work_queue, p_v coord.task_verdicts, p_source text, p_why text, p_prompt text, p_feedback jsonb) returns text[]: the owner alone
 coord.revoke_key(p_project bigint, p_bound bigint, p_by text, p_name text) returns jsonb security definer: service_role
+coord.rotate_key(p_project bigint, p_bound bigint, p_by text, p_name text, p_hash bytea, p_prefix text, p_grace interval) returns jsonb security definer: service_role
 coord.route_failed(p_project bigint, p_id uuid, p_version integer, p_error text, p_retry integer, p_most integer) returns jsonb security definer: service_role
 coord.run_due(p_r runs, p_what text, p_now timestamp with time zone, p_stale integer) returns text[]: the owner alone
 coord.run_lost(p_r runs, p_error text) returns text[]: the owner alone

@@ -3,6 +3,8 @@ package coord
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/json"
+	"fmt"
 	"sync"
 	"time"
 
@@ -167,35 +169,46 @@ func (s *Store) Authenticate(ctx context.Context, key string) (ident.Principal, 
 	if ok && now.Before(e.until) {
 		return e.value, nil
 	}
-	type row struct {
-		Name      string
-		Scopes    []string
-		AgentID   string
-		AgentType string
-		ProjectID int64
-		Person    string
+	var r struct {
+		Name        string
+		Scopes      []ident.Scope
+		AgentID     string `json:"agent_id"`
+		AgentType   string `json:"agent_type"`
+		ProjectID   int64  `json:"project_id"`
+		Person      string
+		SecondsLeft *float64 `json:"seconds_left"` // until the secret ends; nil: never
+		RateLimit   int      `json:"rate_limit"`
+		StreamLimit int      `json:"stream_limit"`
 	}
-	rows, err := list[row](ctx, s, `select * from coord.authenticate($1)`, hash[:])
+	raw, err := one[[]byte](ctx, s, `select coord.principal_of($1)`, hash[:])
 	if err != nil {
 		return ident.Principal{}, err
 	}
-	if len(rows) == 0 {
+	if raw == nil {
 		return ident.Principal{}, fault.New(client.CodeUnauthenticated, "Invalid API key", "the key is unknown, revoked or expired",
 			"send a valid key in X-API-Key; a person creates one with: coordctl keys create")
 	}
-	r := rows[0]
-	p := ident.Principal{Name: "key:" + r.Name, Agent: r.AgentID, AgentType: r.AgentType, ProjectID: r.ProjectID, Person: r.Person}
+	if err := json.Unmarshal(raw, &r); err != nil {
+		return ident.Principal{}, fmt.Errorf("decode the principal: %w", err)
+	}
+	p := ident.Principal{
+		Name: "key:" + r.Name, Agent: r.AgentID, AgentType: r.AgentType, ProjectID: r.ProjectID, Person: r.Person, Scopes: r.Scopes,
+		Key: "key:" + r.Name, RateLimit: r.RateLimit, StreamLimit: r.StreamLimit,
+	}
 	if r.Person != "" {
 		p.Name = "person:" + r.Person
 	}
-	for _, sc := range r.Scopes {
-		p.Scopes = append(p.Scopes, ident.Scope(sc))
+	until := now.Add(cacheAge)
+	if r.SecondsLeft != nil {
+		if end := now.Add(time.Duration(*r.SecondsLeft * float64(time.Second))); end.Before(until) {
+			until = end
+		}
 	}
 	s.cache.mu.Lock()
 	defer s.cache.mu.Unlock()
 	if len(s.cache.keys) >= cacheSize {
 		clear(s.cache.keys)
 	}
-	s.cache.keys[hash] = cached[ident.Principal]{value: p, until: now.Add(cacheAge)}
+	s.cache.keys[hash] = cached[ident.Principal]{value: p, until: until}
 	return p, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/base64"
+	"time"
 
 	"github.com/agent-coordinator/agent-coordinator/client"
 	"github.com/agent-coordinator/agent-coordinator/internal/fault"
@@ -40,8 +41,9 @@ func (s *Store) CreateKey(ctx context.Context, c ident.Caller, in client.CreateK
 	}
 	secret := NewKey()
 	hash := HashKey(secret)
-	key, err := reply[client.Key](ctx, s, `select coord.create_key($1, $2, $3, $4, $5, $6, $7, nullif($8, ''), nullif($9, ''), nullif($10, ''), nullif($11, 0))`,
-		c.ProjectID, c.By, in.Name, hash[:], secret[:keyShown], in.Scopes, keyProject(in, project), in.AgentID, in.AgentType, in.Person, in.ExpiresInDays)
+	key, err := reply[client.Key](ctx, s, `select coord.make_key($1, $2, $3, $4, $5, $6, $7, nullif($8, ''), nullif($9, ''), nullif($10, ''), nullif($11, 0), nullif($12, 0), nullif($13, 0))`,
+		c.ProjectID, c.By, in.Name, hash[:], secret[:keyShown], in.Scopes, keyProject(in, project), in.AgentID, in.AgentType, in.Person, in.ExpiresInDays,
+		in.RateLimit, in.StreamLimit)
 	if err != nil {
 		return client.CreatedKey{}, err
 	}
@@ -63,11 +65,43 @@ func (s *Store) ListKeys(ctx context.Context, c ident.Caller, in client.ListKeys
 
 // RevokeKey ends a key at once in this process and within cacheAge in others. Error: not_found.
 func (s *Store) RevokeKey(ctx context.Context, c ident.Caller, in client.RevokeKey) (client.RevokedKey, error) {
-	out, err := reply[client.RevokedKey](ctx, s, `select coord.revoke_key($1, $2, $3, $4)`, c.ProjectID, boundProject(c), c.By, in.Name)
+	defer s.forgetKeys()
+	return reply[client.RevokedKey](ctx, s, `select coord.revoke_key($1, $2, $3, $4)`, c.ProjectID, boundProject(c), c.By, in.Name)
+}
+
+// maxGrace is the longest that a secret may stay good after its rotation.
+const maxGrace = 720 * time.Hour
+
+// RotateKey gives a key a new secret and returns it, once. Errors: not_found; conflict when it was revoked, has expired or
+// is being rotated at the same moment.
+func (s *Store) RotateKey(ctx context.Context, c ident.Caller, in client.RotateKey) (client.RotatedKey, error) {
+	grace, err := time.ParseDuration(in.Grace)
+	if err != nil || grace < 0 || grace > maxGrace {
+		return client.RotatedKey{}, fault.Invalid("grace", "grace must be between 0 and 720h", "give a time such as 24h, 90m or 0")
+	}
+	secret := NewKey()
+	hash := HashKey(secret)
+	defer s.forgetKeys()
+	out, err := reply[client.RotatedKey](ctx, s, `select coord.rotate_key($1, $2, $3, $4, $5, $6, $7)`,
+		c.ProjectID, boundProject(c), c.By, in.Name, hash[:], secret[:keyShown], grace)
+	if err == nil {
+		out.Secret = secret
+	}
+	return out, err
+}
+
+// LimitKey sets a key's own limits. Errors: not_found; conflict when it was revoked or has expired.
+func (s *Store) LimitKey(ctx context.Context, c ident.Caller, in client.LimitKey) (client.LimitedKey, error) {
+	defer s.forgetKeys()
+	return reply[client.LimitedKey](ctx, s, `select coord.limit_key($1, $2, $3, $4, nullif($5, 0), nullif($6, 0))`,
+		c.ProjectID, boundProject(c), c.By, in.Name, in.RateLimit, in.StreamLimit)
+}
+
+// forgetKeys makes this process ask the database about every key again.
+func (s *Store) forgetKeys() {
 	s.cache.mu.Lock()
 	defer s.cache.mu.Unlock()
 	clear(s.cache.keys)
-	return out, err
 }
 
 // boundProject is the project the caller's key is bound to, nil when it is good for all.

@@ -14,11 +14,8 @@ func (s *Store) CreatePerson(ctx context.Context, c ident.Caller, in client.Crea
 	if err := unbound(c); err != nil {
 		return client.CreatedPerson{}, err
 	}
-	out, err := reply[client.CreatedPerson](ctx, s, `select coord.create_person($1, $2, $3, $4)`, c.ProjectID, c.By, in.Name, in.Roles)
-	s.cache.mu.Lock()
-	defer s.cache.mu.Unlock()
-	clear(s.cache.keys) // roles cap keys
-	return out, err
+	defer s.forgetKeys() // roles cap keys
+	return reply[client.CreatedPerson](ctx, s, `select coord.create_person($1, $2, $3, $4)`, c.ProjectID, c.By, in.Name, in.Roles)
 }
 
 // ListPersons lists every person.

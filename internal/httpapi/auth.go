@@ -45,14 +45,17 @@ type binding struct {
 	AgentID   string        `json:"agent_id"`
 	AgentType string        `json:"agent_type"`
 	Scopes    []ident.Scope `json:"scopes"`
+
+	RateLimit   int `json:"rate_limit"`
+	StreamLimit int `json:"stream_limit"`
 }
 
 // staticScopes are what a static key may do unless its identity says otherwise. Deciding over others' work
 // (reviewer) and governing (admin) must be granted by name.
 var staticScopes = []ident.Scope{ident.Read, ident.Write, ident.Runner}
 
-// NewKeys reads static keys. identities is empty or a JSON object from key to {agent_id, agent_type, scopes}; it
-// binds keys of the list and adds none. Blank keys admit nobody.
+// NewKeys reads static keys. identities is empty or a JSON object from key to {agent_id, agent_type, scopes,
+// rate_limit, stream_limit}; it binds keys of the list and adds none. Blank keys admit nobody.
 func NewKeys(keys []string, identities string) (*Keys, error) {
 	bound := map[string]binding{}
 	if strings.TrimSpace(identities) != "" {
@@ -67,9 +70,13 @@ func NewKeys(keys []string, identities string) (*Keys, error) {
 			continue
 		}
 		h := sha256.Sum256([]byte(key))
-		p := ident.Principal{Name: "key:env-" + hex.EncodeToString(h[:4]), Scopes: staticScopes}
+		name := "key:env-" + hex.EncodeToString(h[:4])
+		p := ident.Principal{Name: name, Key: name, Scopes: staticScopes}
 		if b, ok := bound[key]; ok {
-			p.Agent, p.AgentType = b.AgentID, b.AgentType
+			p.Agent, p.AgentType, p.RateLimit, p.StreamLimit = b.AgentID, b.AgentType, b.RateLimit, b.StreamLimit
+			if p.RateLimit < 0 || p.StreamLimit < 0 {
+				return nil, errors.New("COORDINATION_API_KEY_IDENTITIES: rate_limit and stream_limit are not negative")
+			}
 			if len(b.Scopes) > 0 {
 				p.Scopes = b.Scopes
 			}

@@ -27,6 +27,10 @@ type Principal struct {
 	AgentType string  // bound agent's type
 	ProjectID int64   // bound project; 0: any
 	Person    string  // the person behind the key, if any
+
+	Key         string // which key it is, whatever its secret: limits are counted by it; empty: no key was needed
+	RateLimit   int    // its own limit of requests a second; 0: the server's default
+	StreamLimit int    // its own limit of waiting calls and open streams; 0: the server's default
 }
 
 // May reports whether the principal holds scope s.

@@ -127,6 +127,10 @@ func TestEveryChangeWritesOneAuditRow(t *testing.T) {
 			return change{operation: "create_person", args: map[string]any{"name": "eva", "roles": []any{"read"}}}
 		},
 		func() change { return change{operation: "create_key", args: map[string]any{"name": "k"}} },
+		func() change { return change{operation: "rotate_key", args: map[string]any{"name": "k"}} },
+		func() change {
+			return change{operation: "limit_key", args: map[string]any{"name": "k", "rate_limit": 5.0}}
+		},
 		func() change { return change{operation: "revoke_key", args: map[string]any{"name": "k"}} },
 		func() change {
 			return change{operation: "remember", args: map[string]any{"summary": "the tests need a database"}}

@@ -864,8 +864,12 @@ export interface CreateKey {
   person?: string;
   /** the one project it is good for; default: the caller's (at most 120 characters) */
   project?: string;
+  /** its own limit of requests a second; default: the server's (1 to 100000) */
+  rate_limit?: number;
   /** what it may do; write implies read, admin everything. Default: read and write, or the person's roles (at most 5 items) */
   scopes?: Array<"read" | "write" | "runner" | "reviewer" | "admin"> | null;
+  /** its own limit of waiting calls and open streams at a time; default: the server's (1 to 100000) */
+  stream_limit?: number;
 }
 
 export interface CreateOrchestratedSession {
@@ -999,10 +1003,16 @@ export interface CreatedKey {
     prefix: string;
     /** absent: every project */
     project?: string;
+    /** requests a second; absent: the server's default */
+    rate_limit?: number;
     revoked_at?: string;
+    /** when it got the secret it has now */
+    rotated_at?: string;
     scopes: Array<string> | null;
     /** one of active, expired, revoked */
     status: "active" | "expired" | "revoked";
+    /** waiting calls and open streams at a time; absent: the server's default */
+    stream_limit?: number;
   };
   /** send it as X-API-Key; it cannot be shown again */
   secret: string;
@@ -1278,11 +1288,65 @@ export interface Keys {
     prefix: string;
     /** absent: every project */
     project?: string;
+    /** requests a second; absent: the server's default */
+    rate_limit?: number;
     revoked_at?: string;
+    /** when it got the secret it has now */
+    rotated_at?: string;
     scopes: Array<string> | null;
     /** one of active, expired, revoked */
     status: "active" | "expired" | "revoked";
+    /** waiting calls and open streams at a time; absent: the server's default */
+    stream_limit?: number;
   }> | null;
+  /** secrets from before a rotation whose grace still runs */
+  old_secrets: Array<{
+    /** when it ends */
+    expires_at: string;
+    /** to the minute; absent: never since the rotation or before */
+    last_used_at?: string;
+    /** the key's name */
+    name: string;
+    /** first characters of the secret */
+    prefix: string;
+  }> | null;
+}
+
+export interface LimitKey {
+  /** name of the key (at most 200 characters) */
+  name: string;
+  /** requests a second; default: the server's (1 to 100000) */
+  rate_limit?: number;
+  /** waiting calls and open streams at a time; default: the server's (1 to 100000) */
+  stream_limit?: number;
+}
+
+export interface LimitedKey {
+  key: {
+    agent_id?: string;
+    agent_type?: string;
+    created_at: string;
+    expires_at?: string;
+    /** to the minute */
+    last_used_at?: string;
+    name: string;
+    person?: string;
+    /** first characters of the secret, to recognise it */
+    prefix: string;
+    /** absent: every project */
+    project?: string;
+    /** requests a second; absent: the server's default */
+    rate_limit?: number;
+    revoked_at?: string;
+    /** when it got the secret it has now */
+    rotated_at?: string;
+    scopes: Array<string> | null;
+    /** one of active, expired, revoked */
+    status: "active" | "expired" | "revoked";
+    /** waiting calls and open streams at a time; absent: the server's default */
+    stream_limit?: number;
+  };
+  success: boolean;
 }
 
 export interface ListMessages {
@@ -2183,6 +2247,45 @@ export interface RevokedKey {
   /** it was revoked before */
   already?: boolean;
   name: string;
+  success: boolean;
+}
+
+export interface RotateKey {
+  /** how long the old secret stays good: 24h, 90m, 30s; 0 ends it at once; at most 720h (default 24h) */
+  grace?: string;
+  /** name of the key (at most 200 characters) */
+  name: string;
+}
+
+export interface RotatedKey {
+  key: {
+    agent_id?: string;
+    agent_type?: string;
+    created_at: string;
+    expires_at?: string;
+    /** to the minute */
+    last_used_at?: string;
+    name: string;
+    person?: string;
+    /** first characters of the secret, to recognise it */
+    prefix: string;
+    /** absent: every project */
+    project?: string;
+    /** requests a second; absent: the server's default */
+    rate_limit?: number;
+    revoked_at?: string;
+    /** when it got the secret it has now */
+    rotated_at?: string;
+    scopes: Array<string> | null;
+    /** one of active, expired, revoked */
+    status: "active" | "expired" | "revoked";
+    /** waiting calls and open streams at a time; absent: the server's default */
+    stream_limit?: number;
+  };
+  /** until when the old secret is good; absent: it ended */
+  old_secret_until?: string;
+  /** send it as X-API-Key; it cannot be shown again */
+  secret: string;
   success: boolean;
 }
 
@@ -3610,6 +3713,8 @@ export interface Operations {
   heartbeat(members?: Heartbeat, options?: CallOptions): Promise<Session>;
   /** Renews the lease of a task you claimed, for as long as it was claimed or for lease_seconds. */
   heartbeatWork(members: HeartbeatWork, options?: CallOptions): Promise<TaskChange>;
+  /** Sets an API key's own limits of requests a second and of waiting calls and open streams; what is left out goes back to the server's default. Within ten seconds everywhere. */
+  limitKey(members: LimitKey, options?: CallOptions): Promise<LimitedKey>;
   /** Blueprints by name as they are written, inactive ones too; with tags those that have all of them. */
   listAgents(members?: { tags?: string }, options?: CallOptions): Promise<AgentBlueprints>;
   /** What people are asked to decide, oldest first: which commit, which policy, why, until when, and who said what. */
@@ -3704,8 +3809,10 @@ export interface Operations {
   resolveRepository(members?: ResolveRepository, options?: CallOptions): Promise<ResolvedRepository>;
   /** Puts a failed or dead task back into the queue, its attempts counted anew. For its submitter or a reviewer. */
   retryWork(members: TaskRef, options?: CallOptions): Promise<TaskChange>;
-  /** Ends an API key: at once in this server, within ten seconds in others. */
+  /** Ends an API key with all its secrets: at once in this server, within ten seconds in others. */
   revokeKey(members: { name: string }, options?: CallOptions): Promise<RevokedKey>;
+  /** Gives an API key a new secret and returns it, this once. Name, scopes, bindings and limits stay; the old secret stays good for the grace, and the list of keys shows until when and whether it is still used. A key that got out: rotate with grace 0, which ends every older secret within ten seconds. Keys of COORDINATION_API_KEYS are changed there: name the new one beside the old, restart, remove the old one. The keys that coordctl up made for itself (named local … and runner …) lie in the files key and runner.key of COORD_HOME: write the new secret there, then coordctl down and coordctl up, which writes up.json anew; MCP servers, hooks and coordctl read that. A host that was given COORDINATION_API_KEY needs the new secret there. */
+  rotateKey(members: RotateKey, options?: CallOptions): Promise<RotatedKey>;
   /** The run's executor ended well. Its session is finished and its parent told. */
   runCompleted(members: { run_id: string }, options?: CallOptions): Promise<Ok>;
   /** The run's executor failed, and how. It is tried again while attempts remain; else its session has failed and its parent is told. */

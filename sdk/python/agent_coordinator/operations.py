@@ -311,7 +311,9 @@ class Operations:
         expires_in_days: Optional[int] = None,
         person: Optional[str] = None,
         project: Optional[str] = None,
+        rate_limit: Optional[int] = None,
         scopes: Optional[List[Literal["read", "write", "runner", "reviewer", "admin"]]] = None,
+        stream_limit: Optional[int] = None,
         request_key: Optional[str] = None,
     ) -> t.CreatedKey:
         """Makes an API key and returns its secret, this once. It may be bound to a project, an agent or a
@@ -325,7 +327,9 @@ class Operations:
             "expires_in_days": expires_in_days,
             "person": person,
             "project": project,
+            "rate_limit": rate_limit,
             "scopes": scopes,
+            "stream_limit": stream_limit,
         }
         return self._call("POST", "/keys", True, members, request_key)
 
@@ -773,6 +777,24 @@ class Operations:
             "lease_token": lease_token,
         }
         return self._call("POST", "/work/heartbeat", True, members, request_key)
+
+    def limit_key(
+        self,
+        *,
+        name: str,
+        rate_limit: Optional[int] = None,
+        stream_limit: Optional[int] = None,
+        request_key: Optional[str] = None,
+    ) -> t.LimitedKey:
+        """Sets an API key's own limits of requests a second and of waiting calls and open streams; what is left
+        out goes back to the server's default. Within ten seconds everywhere.
+        """
+        members = {
+            "name": name,
+            "rate_limit": rate_limit,
+            "stream_limit": stream_limit,
+        }
+        return self._call("POST", "/keys/limit", True, members, request_key)
 
     def list_agents(
         self,
@@ -1590,11 +1612,33 @@ class Operations:
         name: str,
         request_key: Optional[str] = None,
     ) -> t.RevokedKey:
-        """Ends an API key: at once in this server, within ten seconds in others."""
+        """Ends an API key with all its secrets: at once in this server, within ten seconds in others."""
         members = {
             "name": name,
         }
         return self._call("DELETE", "/keys/{name}", False, members, request_key)
+
+    def rotate_key(
+        self,
+        *,
+        name: str,
+        grace: Optional[str] = None,
+        request_key: Optional[str] = None,
+    ) -> t.RotatedKey:
+        """Gives an API key a new secret and returns it, this once. Name, scopes, bindings and limits stay; the
+        old secret stays good for the grace, and the list of keys shows until when and whether it is still
+        used. A key that got out: rotate with grace 0, which ends every older secret within ten seconds. Keys
+        of COORDINATION_API_KEYS are changed there: name the new one beside the old, restart, remove the old
+        one. The keys that coordctl up made for itself (named local … and runner …) lie in the files key
+        and runner.key of COORD_HOME: write the new secret there, then coordctl down and coordctl up, which
+        writes up.json anew; MCP servers, hooks and coordctl read that. A host that was given
+        COORDINATION_API_KEY needs the new secret there.
+        """
+        members = {
+            "name": name,
+            "grace": grace,
+        }
+        return self._call("POST", "/keys/rotate", True, members, request_key)
 
     def run_completed(
         self,

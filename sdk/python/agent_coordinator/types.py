@@ -1107,10 +1107,14 @@ class CreateKey(_CreateKeyRequired, total=False):
     """person behind the key; it may do no more than the person's roles (at most 200 characters)"""
     project: str
     """the one project it is good for; default: the caller's (at most 120 characters)"""
+    rate_limit: int
+    """its own limit of requests a second; default: the server's (1 to 100000)"""
     scopes: Optional[List[Literal["read", "write", "runner", "reviewer", "admin"]]]
     """what it may do; write implies read, admin everything. Default: read and write, or the person's roles (at
     most 5 items)
     """
+    stream_limit: int
+    """its own limit of waiting calls and open streams at a time; default: the server's (1 to 100000)"""
 
 
 class _CreateOrchestratedSessionRequired(TypedDict):
@@ -1268,7 +1272,13 @@ class CreatedKeyKey(_CreatedKeyKeyRequired, total=False):
     person: str
     project: str
     """absent: every project"""
+    rate_limit: int
+    """requests a second; absent: the server's default"""
     revoked_at: str
+    rotated_at: str
+    """when it got the secret it has now"""
+    stream_limit: int
+    """waiting calls and open streams at a time; absent: the server's default"""
 
 
 class CreatedKey(TypedDict):
@@ -1600,12 +1610,79 @@ class KeysKeys(_KeysKeysRequired, total=False):
     person: str
     project: str
     """absent: every project"""
+    rate_limit: int
+    """requests a second; absent: the server's default"""
     revoked_at: str
+    rotated_at: str
+    """when it got the secret it has now"""
+    stream_limit: int
+    """waiting calls and open streams at a time; absent: the server's default"""
+
+
+class _KeysOld_secretsRequired(TypedDict):
+    expires_at: str
+    """when it ends"""
+    name: str
+    """the key's name"""
+    prefix: str
+    """first characters of the secret"""
+
+
+class KeysOld_secrets(_KeysOld_secretsRequired, total=False):
+    last_used_at: str
+    """to the minute; absent: never since the rotation or before"""
 
 
 class Keys(TypedDict):
     count: int
     keys: Optional[List[KeysKeys]]
+    old_secrets: Optional[List[KeysOld_secrets]]
+    """secrets from before a rotation whose grace still runs"""
+
+
+class _LimitKeyRequired(TypedDict):
+    name: str
+    """name of the key (at most 200 characters)"""
+
+
+class LimitKey(_LimitKeyRequired, total=False):
+    rate_limit: int
+    """requests a second; default: the server's (1 to 100000)"""
+    stream_limit: int
+    """waiting calls and open streams at a time; default: the server's (1 to 100000)"""
+
+
+class _LimitedKeyKeyRequired(TypedDict):
+    created_at: str
+    name: str
+    prefix: str
+    """first characters of the secret, to recognise it"""
+    scopes: Optional[List[str]]
+    status: Literal["active", "expired", "revoked"]
+    """one of active, expired, revoked"""
+
+
+class LimitedKeyKey(_LimitedKeyKeyRequired, total=False):
+    agent_id: str
+    agent_type: str
+    expires_at: str
+    last_used_at: str
+    """to the minute"""
+    person: str
+    project: str
+    """absent: every project"""
+    rate_limit: int
+    """requests a second; absent: the server's default"""
+    revoked_at: str
+    rotated_at: str
+    """when it got the secret it has now"""
+    stream_limit: int
+    """waiting calls and open streams at a time; absent: the server's default"""
+
+
+class LimitedKey(TypedDict):
+    key: LimitedKeyKey
+    success: bool
 
 
 class ListMessages(TypedDict, total=False):
@@ -2675,6 +2752,56 @@ class _RevokedKeyRequired(TypedDict):
 class RevokedKey(_RevokedKeyRequired, total=False):
     already: bool
     """it was revoked before"""
+
+
+class _RotateKeyRequired(TypedDict):
+    name: str
+    """name of the key (at most 200 characters)"""
+
+
+class RotateKey(_RotateKeyRequired, total=False):
+    grace: str
+    """how long the old secret stays good: 24h, 90m, 30s; 0 ends it at once; at most 720h (default 24h)"""
+
+
+class _RotatedKeyKeyRequired(TypedDict):
+    created_at: str
+    name: str
+    prefix: str
+    """first characters of the secret, to recognise it"""
+    scopes: Optional[List[str]]
+    status: Literal["active", "expired", "revoked"]
+    """one of active, expired, revoked"""
+
+
+class RotatedKeyKey(_RotatedKeyKeyRequired, total=False):
+    agent_id: str
+    agent_type: str
+    expires_at: str
+    last_used_at: str
+    """to the minute"""
+    person: str
+    project: str
+    """absent: every project"""
+    rate_limit: int
+    """requests a second; absent: the server's default"""
+    revoked_at: str
+    rotated_at: str
+    """when it got the secret it has now"""
+    stream_limit: int
+    """waiting calls and open streams at a time; absent: the server's default"""
+
+
+class _RotatedKeyRequired(TypedDict):
+    key: RotatedKeyKey
+    secret: str
+    """send it as X-API-Key; it cannot be shown again"""
+    success: bool
+
+
+class RotatedKey(_RotatedKeyRequired, total=False):
+    old_secret_until: str
+    """until when the old secret is good; absent: it ended"""
 
 
 class _RouteDecisionPlanRequired(TypedDict):
