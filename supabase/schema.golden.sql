@@ -113,6 +113,8 @@ coord.line_moves
   before_sha text not null
   after_sha text not null
   at timestamp with time zone
+  pushed timestamp with time zone[] not null default '{}'::timestamp with time zone[]
+  seen_at timestamp with time zone
 coord.live_head
   one boolean not null default true
   seq bigint not null
@@ -241,6 +243,9 @@ coord.repository_aliases
   alias text not null
   project_id bigint not null
   repository_id bigint not null
+coord.reserved_agents
+  project_id bigint not null
+  agent_id text not null
 coord.task_verdicts
   project_id bigint not null
   id bigint not null
@@ -888,6 +893,7 @@ coord.policy_sets: policy_sets_pkey PRIMARY KEY (project_id)
 coord.ready: ready_pkey PRIMARY KEY (project_id, queue, class_id, priority, id)
 coord.repository_aliases: repository_aliases_pkey PRIMARY KEY (alias)
 coord.repository_aliases: repository_aliases_project_id_repository_id_fkey FOREIGN KEY (project_id, repository_id) REFERENCES repositories(project_id, id) ON DELETE CASCADE
+coord.reserved_agents: reserved_agents_pkey PRIMARY KEY (project_id, agent_id)
 coord.task_verdicts: task_verdicts_pkey PRIMARY KEY (project_id, id)
 coord.timer: timer_pkey PRIMARY KEY (project_id, queue, kind, at, id)
 coord.webhook_deliveries: webhook_deliveries_body_sha256_check CHECK ((length(body_sha256) = 32))
@@ -1011,6 +1017,7 @@ CREATE UNIQUE INDEX lease_pkey ON coord.lease USING btree (project_id, queue, un
 CREATE INDEX line_heads_of ON coord.line_heads USING btree (project_id, repository, head_sha)
 CREATE UNIQUE INDEX line_heads_pkey ON coord.line_heads USING btree (project_id, repository, line)
 CREATE UNIQUE INDEX line_moves_pkey ON coord.line_moves USING btree (project_id, repository, line, before_sha, after_sha)
+CREATE INDEX line_moves_seen ON coord.line_moves USING btree (project_id, repository, line, seen_at)
 CREATE UNIQUE INDEX live_head_pkey ON coord.live_head USING btree (one)
 CREATE UNIQUE INDEX live_inbox_pkey ON coord.live_inbox USING btree (id)
 CREATE INDEX live_log_at ON coord.live_log USING btree (at)
@@ -1041,8 +1048,10 @@ CREATE UNIQUE INDEX old_secrets_pkey ON coord.old_secrets USING btree (hash)
 CREATE UNIQUE INDEX persons_pkey ON coord.persons USING btree (name)
 CREATE UNIQUE INDEX policy_sets_pkey ON coord.policy_sets USING btree (project_id)
 CREATE UNIQUE INDEX ready_pkey ON coord.ready USING btree (project_id, queue, class_id, priority, id)
+CREATE INDEX repository_aliases_folded ON coord.repository_aliases USING btree (lower(alias))
 CREATE UNIQUE INDEX repository_aliases_pkey ON coord.repository_aliases USING btree (alias)
 CREATE INDEX repository_aliases_repo ON coord.repository_aliases USING btree (project_id, repository_id)
+CREATE UNIQUE INDEX reserved_agents_pkey ON coord.reserved_agents USING btree (project_id, agent_id)
 CREATE INDEX task_verdicts_age ON coord.task_verdicts USING btree (asked_at)
 CREATE INDEX task_verdicts_head ON coord.task_verdicts USING btree (project_id, head_sha)
 CREATE UNIQUE INDEX task_verdicts_pkey ON coord.task_verdicts USING btree (project_id, id)
@@ -1283,15 +1292,16 @@ coord.hush_notices(p_project bigint, p_agent text, p_ids uuid[]) returns void: s
 coord.import_memory(p_project bigint, p_session bigint, p_by text, p_source text, p_docs jsonb) returns jsonb security definer: service_role
 coord.inbox_state() returns jsonb security definer: service_role
 coord.is_below(p_session text, p_above text) returns boolean: the owner alone
-coord.is_newer_head(p_project bigint, p_repository text, p_line text, p_before text, p_head text, p_at timestamp with time zone) returns boolean: the owner alone
 coord.iso(p_at timestamp with time zone) returns text: the owner alone
 coord.job_wire(p_r verification_results, p_c changesets, p_action text, p_files boolean) returns jsonb: the owner alone
 coord.join_repository(p_bound bigint, p_by text, p_project text, p_remote text, p_root text, p_name text) returns jsonb security definer: service_role
 coord.key_json(p_key coord.api_keys) returns jsonb: service_role
+coord.known_alias(p_alias text) returns coord.repository_aliases: the owner alone
 coord.lane_topic(p_project bigint, p_queue smallint, p_class integer) returns text: service_role
 coord.legacy_event(p_project bigint, p_only bigint, p_by text, p_in jsonb) returns jsonb security definer: service_role
 coord.like_agents(p_project bigint, p_name text) returns text: service_role
 coord.limit_key(p_project bigint, p_bound bigint, p_by text, p_name text, p_rate integer, p_streams integer) returns jsonb security definer: service_role
+coord.line_head(p_project bigint, p_repository text, p_line text) returns TABLE(head_sha text, at timestamp with time zone): the owner alone
 coord.line_of(p_source text, p_branch text, p_fork boolean, p_pr integer) returns text: the owner alone
 coord.list_agents(p_tags text[]) returns jsonb security definer: service_role
 coord.list_approvals(p_project bigint, p_status text, p_limit integer) returns jsonb security definer: service_role
@@ -1376,6 +1386,7 @@ coord.no_session() returns void: the owner alone
 coord.nonempty_classes(p_project bigint, p_queue smallint, p_classes integer[]) returns integer[]: service_role
 coord.not_impartial(p_c changesets, p_who text) returns text: the owner alone
 coord.not_yours(p_task uuid, p_w work_queue) returns jsonb: service_role
+coord.note_move(p_project bigint, p_repository text, p_line text, p_before text, p_after text, p_at timestamp with time zone, p_push boolean) returns boolean: the owner alone
 coord.note_outcome(p_c changesets) returns void: the owner alone
 coord.note_waived_failure(p_c changesets, p_reason text) returns void: the owner alone
 coord.notice(p_project bigint, p_session bigint, p_kind text, p_text text, p_data jsonb DEFAULT NULL::jsonb) returns void: service_role
@@ -1442,6 +1453,7 @@ coord.reopen_changeset(p_c changesets, p_why text) returns text[]: the owner alo
 coord.report_digests(p_project bigint, p_agent text, p_session bigint, p_by text, p_repository text, p_branch text, p_files jsonb) returns jsonb security definer: service_role
 coord.report_run(p_only bigint, p_by text, p_runner text, p_run text, p_kind text, p_text text, p_stale integer) returns jsonb security definer: service_role
 coord.report_violations(p_project bigint, p_session bigint, p_by text, p_repository text, p_rows jsonb, p_tool text, p_command text, p_stage text, p_unknown boolean, p_bypass text) returns jsonb security definer: service_role
+coord.repository_of_remote(p_remote text) returns TABLE(project_id bigint, remote text) security definer: service_role
 coord.requeue_run(p_r runs, p_delay integer, p_error text) returns text[]: the owner alone
 coord.rerun_changeset(p_only bigint, p_by text, p_id uuid, p_tier integer, p_reason text) returns jsonb security definer: service_role
 coord.resolve_blueprint(p_name text) returns jsonb: the owner alone
@@ -1548,6 +1560,7 @@ coord.trust_row(p_project bigint, p_agent text, p_repository text) returns agent
 coord.trust_wire(p_t agent_trust) returns jsonb: the owner alone
 coord.truthy(p_value jsonb) returns jsonb: the owner alone
 coord.ts(p_at timestamp with time zone) returns text: service_role
+coord.turn_line(p_project bigint, p_repository text, p_line text, p_told text, OUT head text, OUT wake text[]) returns record: the owner alone
 coord.unblock(p_project bigint, p_ids bigint[], p_now timestamp with time zone) returns text[]: service_role
 coord.undo_locks(p_project bigint, p_session bigint, p_by text, p_token bigint) returns jsonb security definer: service_role
 coord.union_texts(p_a text[], p_b text[]) returns text[]: service_role

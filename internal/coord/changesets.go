@@ -50,7 +50,23 @@ type AppliedHead struct {
 
 // ProjectOfRemote returns the project of a normalised remote, made on first sight.
 func (s *Store) ProjectOfRemote(ctx context.Context, remote string) (int64, error) {
-	return one[int64](ctx, s, `select coord.project_of_remote($1)`, remote)
+	known, err := s.RepositoryOfRemote(ctx, remote)
+	return known.ProjectID, err
+}
+
+// KnownRepository is a repository as it is known here.
+type KnownRepository struct {
+	ProjectID int64
+	Remote    string // as it was spelt first
+}
+
+// RepositoryOfRemote returns the repository of a normalised remote, made on first sight. Case does not matter.
+func (s *Store) RepositoryOfRemote(ctx context.Context, remote string) (KnownRepository, error) {
+	rows, err := list[KnownRepository](ctx, s, `select project_id, remote from coord.repository_of_remote($1)`, remote)
+	if err != nil || len(rows) == 0 {
+		return KnownRepository{}, err
+	}
+	return rows[0], nil
 }
 
 // ApplyHead stores a head as a changeset, once per project, repository and sha, and ends what it supersedes.

@@ -111,7 +111,7 @@ func (s *Store) AssignIssue(ctx context.Context, project int64, t IssueTask) (id
 	}
 	task, err := json.Marshal(client.TaskSpec{
 		TaskType: "issue", Description: cmp.Or(text, t.URL), InputData: map[string]any{"url": t.URL, "number": t.Number, "repository": t.Repository},
-		Labels: []string{"github-issue", "agent:" + t.Agent},
+		Labels: []string{"github-issue", "agent:" + t.Agent}, Tags: []string{"agent:" + t.Agent}, // the tag is that agent's alone
 	})
 	if err != nil {
 		return "", false, err

@@ -39,7 +39,7 @@ func (g *Gateway) comment(ctx context.Context, project int64, e githubevent.Even
 		return done{}, err
 	}
 	if on.ChangesetID == "" {
-		return done{ignored: "nothing of this pull request was verified yet"}, nil
+		return done{ignored: "nothing of this pull request was verified yet", early: true}, nil
 	}
 	who := person(project, c.Author.Login)
 	switch c.Command.Name {
@@ -114,7 +114,12 @@ func (g *Gateway) vote(ctx context.Context, project int64, v coord.ForgeVote) (d
 		return done{ignored: out.Refused}, nil
 	}
 	if len(out.Votes) == 0 {
-		return done{ignored: "nothing waits for a vote on that commit"}, nil
+		known, err := g.store.ListChangesets(ctx, person(project, v.Login), client.ListChangesets{Repository: v.Repository, HeadSHA: v.HeadSHA, Limit: 1})
+		if err != nil {
+			return done{}, err
+		}
+		early := len(known.Changesets) == 0 || slices.Contains([]string{"received", "routing"}, known.Changesets[0].State)
+		return done{ignored: "nothing waits for a vote on that commit", early: early}, nil
 	}
 	return done{result: out}, nil
 }

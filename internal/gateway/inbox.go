@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -19,6 +20,7 @@ import (
 const (
 	inboxBatch    = 64
 	mostTries     = 12 // of a delivery that fails; with the pauses below that is about a day
+	earlyTries    = 3  // of one that came before what it speaks of; about 14 s
 	deliveryLease = time.Minute
 )
 
@@ -51,7 +53,7 @@ func lines(due []coord.Delivery) [][]coord.Delivery {
 	for _, d := range due {
 		key := d.DeliveryID
 		if e, err := parse(d); err == nil && e.Change != nil {
-			key = e.Repository.Remote + "\x00" + e.Change.Branch
+			key = strings.ToLower(e.Repository.Remote) + "\x00" + e.Change.Branch
 		}
 		i, ok := at[key]
 		if !ok {
@@ -66,6 +68,7 @@ func lines(due []coord.Delivery) [][]coord.Delivery {
 // done is what a delivery did; ignored says why it did nothing.
 type done struct {
 	ignored string
+	early   bool // what it speaks of may only not have been worked on yet: it is looked at again
 	result  any
 }
 
@@ -76,7 +79,7 @@ func (g *Gateway) deliver(ctx context.Context, d coord.Delivery) error {
 	if err != nil { // the same bytes say the same next time: only another program can do better
 		return g.store.EndDelivery(ctx, d, coord.DeliveryEnd{State: "failed", Action: event.Action, Error: err.Error()})
 	}
-	prepared, err := g.prepare(ctx, event)
+	prepared, err := g.prepare(ctx, &event)
 	if err == nil {
 		err = g.store.InTx(ctx, func(ctx context.Context) error {
 			did, err := g.apply(ctx, event, prepared)
@@ -86,6 +89,9 @@ func (g *Gateway) deliver(ctx context.Context, d coord.Delivery) error {
 			end := coord.DeliveryEnd{State: "processed", Action: event.Action, Result: did.result}
 			if did.ignored != "" {
 				end.State, end.Error = "ignored", did.ignored
+			}
+			if did.early && d.Attempts <= earlyTries {
+				end.State, end.Retry = "failed", time.Second<<d.Attempts
 			}
 			return g.store.EndDelivery(ctx, d, end)
 		})
@@ -130,13 +136,23 @@ func parse(d coord.Delivery) (githubevent.Event, error) {
 
 // prepared is what had to be asked outside before the transaction.
 type prepared struct {
+	project    int64    // of the repository; 0: the event needs none
 	permission string   // of the sender, where the event asks for something
 	teams      []string // of those wanted for the commit, the ones that a voter belongs to
 	outside    string   // what was asked
 }
 
-// prepare asks the forge what the event needs to be judged by. No transaction is open meanwhile.
-func (g *Gateway) prepare(ctx context.Context, e githubevent.Event) (prepared, error) {
+// prepare finds the repository that the event means, by whose known name it goes on, and asks the forge what the event needs
+// to be judged by. No transaction is open meanwhile.
+func (g *Gateway) prepare(ctx context.Context, e *githubevent.Event) (prepared, error) {
+	var did prepared
+	if inRepository(*e) {
+		known, err := g.repos.find(ctx, e.Repository.Remote, g.store.RepositoryOfRemote)
+		if err != nil {
+			return did, err
+		}
+		did.project, e.Repository.Remote = known.ProjectID, known.Remote
+	}
 	login := ""
 	switch {
 	case e.Kind == githubevent.KindComment && e.Comment.Command != nil && e.Comment.PullRequest:
@@ -147,19 +163,29 @@ func (g *Gateway) prepare(ctx context.Context, e githubevent.Event) (prepared, e
 		login = e.Sender.Login
 	}
 	if login == "" || g.cfg.Forge == nil {
-		return prepared{permission: "none"}, nil
+		did.permission = "none"
+		return did, nil
 	}
-	p, err := g.cfg.Forge.Permission(ctx, e.Repository.Remote, login)
-	if err != nil {
-		return prepared{outside: "permission"}, fmt.Errorf("ask the forge what %s may do: %w", login, err)
+	did.outside = "permission"
+	var err error
+	if did.permission, err = g.cfg.Forge.Permission(ctx, e.Repository.Remote, login); err != nil {
+		return did, fmt.Errorf("ask the forge what %s may do: %w", login, err)
 	}
-	did := prepared{permission: p, outside: "permission"}
-	if votes(e) && slices.Contains(writers, p) {
-		if did.teams, err = g.teamsOf(ctx, e, login); err != nil {
+	if votes(*e) && slices.Contains(writers, did.permission) {
+		if did.teams, err = g.teamsOf(ctx, did.project, *e, login); err != nil {
 			return did, err
 		}
 	}
 	return did, nil
+}
+
+// inRepository says whether what the event does is done in a repository's project.
+func inRepository(e githubevent.Event) bool {
+	switch e.Kind {
+	case githubevent.KindIgnored, githubevent.KindPing, githubevent.KindInstallation, githubevent.KindWorkflowRun, githubevent.KindWorkflowJob:
+		return false
+	}
+	return e.Repository.Remote != ""
 }
 
 // votes says whether an event is somebody's vote on a commit.
@@ -185,10 +211,7 @@ func (g *Gateway) apply(ctx context.Context, e githubevent.Event, p prepared) (d
 	if e.Kind == githubevent.KindWorkflowRun || e.Kind == githubevent.KindWorkflowJob {
 		return g.lookAtWorkflow(ctx, e)
 	}
-	project, err := g.store.ProjectOfRemote(ctx, e.Repository.Remote)
-	if err != nil {
-		return done{}, err
-	}
+	project := p.project
 	switch e.Kind {
 	case githubevent.KindHead:
 		did, err := g.store.ApplyHead(ctx, project, head(e))

@@ -68,6 +68,35 @@ func TestLabelsLockAndAssign(t *testing.T) {
 	}
 }
 
+// A task that a label assigns is for the agent it names, whatever others call themselves or can do.
+func TestOnlyTheAssignedAgentGetsTheTask(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.run()
+	w.deliverDone("issues", issue("labeled", 4, "open", "agent:ana", "status:assigned"))
+	take := func(agent string, tags ...string) client.Work {
+		t.Helper()
+		who, err := w.store.Resolve(context.Background(), ident.Principal{Name: "key:test", ProjectID: w.caller().ProjectID, Scopes: []ident.Scope{ident.Write}}, ident.Claim{Agent: agent, Repository: remote}, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := w.store.ClaimWork(context.Background(), who, client.GetWork{Tags: tags, LeaseSeconds: 60, Limit: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	if got := take("bert"); got.Success {
+		t.Errorf("bert got %+v", got)
+	}
+	if got := take("bert", "agent:ana"); got.Success {
+		t.Errorf("bert, calling himself ana, got %+v", got)
+	}
+	if got := take("ana"); !got.Success || got.TaskType != "issue" {
+		t.Errorf("ana got %+v", got)
+	}
+}
+
 func TestAnAgentsBranchHoldsWhatItChanged(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -58,7 +58,8 @@ type Gateway struct {
 	stages []*stage
 	byName map[string]*stage
 	ladder *ladder
-	resent atomic.Int64 // when deliveries were last asked for again
+	repos  remembered[coord.KnownRepository] // by remote
+	resent atomic.Int64                      // when deliveries were last asked for again
 }
 
 // New returns a gateway; nothing runs before Run.

@@ -52,7 +52,7 @@ end $$;
 create trigger assert_run after update on public.verification_results for each row execute function public.assert_run();
 create function public.assert_final() returns trigger language plpgsql as $$
 begin
-  if coord.changeset_final(old.state) and new.state <> old.state and pg_catalog.current_setting('test.op') not in ('rerun', 'override', 'head', 'route') then
+  if coord.changeset_final(old.state) and new.state <> old.state and pg_catalog.current_setting('test.op') not in ('rerun', 'override', 'head', 'gone', 'route') then
     raise exception 'BROKEN: % turned % by %', old.state, new.state, pg_catalog.current_setting('test.op');
   end if;
   return null;
@@ -91,7 +91,7 @@ begin
           'pr_number', case when (e ->> 'pr')::boolean then 7 end, 'base_ref', case when (e ->> 'pr')::boolean then e ->> 'base' end, 'draft', case when (e ->> 'pr')::boolean then e -> 'draft' end)));
       when 'gone' then
         perform coord.apply_gone(v_p, pg_catalog.jsonb_strip_nulls(pg_catalog.jsonb_build_object('source', case when (e ->> 'pr')::boolean then 'pull_request' else 'github' end, 'repository', v_repo, 'branch', 'b',
-          'at', case when (e ->> 'at')::int > 0 then pg_catalog.to_timestamp((e ->> 'at')::int) end)));
+          'before', v_sha[(e ->> 'before')::int], 'pr_number', case when (e ->> 'pr')::boolean then 7 end, 'at', case when (e ->> 'at')::int > 0 then pg_catalog.to_timestamp((e ->> 'at')::int) end)));
       when 'route' then
         update public.changesets c set state = 'routing' where c.project_id = v_p and c.id = v_c.id and c.state = 'received';
         perform coord.store_route(v_p, v_c.id, v_c.route_version - case when (e ->> 'late')::boolean then 1 else 0 end, e -> 'in');
@@ -139,7 +139,7 @@ func draw(t *rapid.T) anyMap {
 	case "head":
 		return anyMap{"op": op, "h": h, "before": rapid.IntRange(0, 3).Draw(t, "before"), "at": rapid.IntRange(0, 6).Draw(t, "at"), "pr": yes("pr", 2), "base": pick("base", "main", "main", "release"), "draft": yes("draft", 4)}
 	case "gone":
-		return anyMap{"op": op, "at": rapid.IntRange(0, 6).Draw(t, "at"), "pr": yes("pr", 2)}
+		return anyMap{"op": op, "before": rapid.IntRange(0, 3).Draw(t, "before"), "at": rapid.IntRange(0, 6).Draw(t, "at"), "pr": yes("pr", 2)}
 	case "route":
 		return anyMap{"op": op, "h": h, "live": live, "late": yes("late", 8), "in": drawRoute(t)}
 	case "take":

@@ -24,14 +24,10 @@ type Membership interface {
 }
 
 // teamsOf asks which of the teams that are wanted for the commit a voter belongs to.
-func (g *Gateway) teamsOf(ctx context.Context, e githubevent.Event, login string) ([]string, error) {
+func (g *Gateway) teamsOf(ctx context.Context, project int64, e githubevent.Event, login string) ([]string, error) {
 	forge, ok := g.cfg.Forge.(Membership)
 	if !ok {
 		return nil, nil
-	}
-	project, err := g.store.ProjectOfRemote(ctx, e.Repository.Remote)
-	if err != nil {
-		return nil, err
 	}
 	head := ""
 	if e.Review != nil {
