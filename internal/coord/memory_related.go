@@ -105,6 +105,27 @@ func (s *Store) RelatedMemories(ctx context.Context, c ident.Caller, text string
 	return out, nil
 }
 
+// LatestMemories is what is worth showing to somebody who says nothing about their work yet: the newest two things that
+// were mended, the newest session, and the two skills that work best. Each list may be empty.
+func (s *Store) LatestMemories(ctx context.Context, c ident.Caller) ([]client.Memory, []client.Skill, error) {
+	if full, err := s.hasMemories(ctx, c.ProjectID); err != nil || !full {
+		return nil, nil, err
+	}
+	var out []client.Memory
+	for _, kind := range []struct {
+		event string
+		most  int
+	}{{"fix", 2}, {"session", 1}} {
+		r, err := s.Recall(ctx, c, client.Recall{EventType: kind.event, Limit: kind.most})
+		if err != nil {
+			return nil, nil, err
+		}
+		out = append(out, r.Memories...)
+	}
+	skills, err := s.ListSkills(ctx, c, client.ListSkills{Limit: 2})
+	return out, skills.Skills, err
+}
+
 // shorten makes a memory's content about limit tokens: details and tags go, then lessons, then words of the summary.
 func (d *memoryDoc) shorten(limit int) {
 	const frame = 30 // of the members' names

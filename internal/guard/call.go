@@ -51,6 +51,10 @@ type Call struct {
 	Tool     string
 	Input    json.RawMessage // the tool's arguments
 	Again    bool            // Stop: the agent goes on only because a hook asked it to
+	Prompt   string          // what the person said
+	Source   string          // SessionStart: startup, resume, clear, compact
+	Response json.RawMessage // what the tool answered
+	Error    string          // how it failed
 }
 
 // ErrInput says that what came on stdin is not a hook's input of this host.
@@ -68,6 +72,11 @@ type hookInput struct {
 	Command        string          `json:"command"`   // Cursor's beforeShellExecution
 	FilePath       string          `json:"file_path"` // Cursor's afterFileEdit
 	StopHookActive bool            `json:"stop_hook_active"`
+	Prompt         json.RawMessage `json:"prompt"` // a text; Cursor's may be an object
+	Source         string          `json:"source"`
+	Response       json.RawMessage `json:"tool_response"`
+	Output         json.RawMessage `json:"tool_output"` // Cursor
+	Error          json.RawMessage `json:"error"`
 }
 
 var events = map[string]Event{
@@ -94,7 +103,13 @@ func Decode(host Host, raw []byte, cwd string) (Call, error) {
 	}
 	c := Call{
 		Host: host, HostName: in.Event, Event: Other, Session: in.SessionID, Cwd: in.Cwd, Tool: in.Tool, Input: in.Input, Again: in.StopHookActive,
+		Source: in.Source, Response: in.Response,
 	}
+	if len(c.Response) == 0 {
+		c.Response = in.Output
+	}
+	_ = json.Unmarshal(in.Prompt, &c.Prompt) // anything but a text is nothing to learn from
+	_ = json.Unmarshal(in.Error, &c.Error)
 	if e, ok := events[in.Event]; ok {
 		c.Event = e
 	}

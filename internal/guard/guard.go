@@ -60,6 +60,7 @@ func (g *Guard) Handle(ctx context.Context, c Call) Decision {
 	case BeforeTool:
 		d, err = g.before(ctx, c)
 	case AfterTool:
+		g.note(c, rootOf(real(c.Cwd, false)))
 		d, err = g.after(ctx, c)
 	case SessionStart:
 		d, err = g.start(ctx, c)

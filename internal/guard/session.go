@@ -2,6 +2,7 @@ package guard
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -31,6 +32,11 @@ func (g *Guard) start(ctx context.Context, c Call) (Decision, error) {
 		return d, err
 	}
 	d.Context = append([]string{briefText(b)}, d.Context...)
+	mind, err := g.inMind(ctx, api, c)
+	if err != nil {
+		return d, err
+	}
+	d.Context = append(d.Context, mind...)
 	w.Seen = nil // what lies about from before is nobody's doing here
 	if w.Repo.Git {
 		if now, err := look(ctx, w.Root); err == nil {
@@ -38,6 +44,7 @@ func (g *Guard) start(ctx context.Context, c Call) (Decision, error) {
 		}
 	}
 	w.save()
+	g.takeUp(ctx, c)
 	return d, nil
 }
 
@@ -53,11 +60,16 @@ func (g *Guard) news(ctx context.Context, c Call) (Decision, error) {
 		return d, err
 	}
 	defer api.Close()
-	_, err = api.RenewLocks(ctx, client.RenewLocks{})
+	g.note(c, w.Root)
+	if _, err = api.RenewLocks(ctx, client.RenewLocks{}); err != nil {
+		return d, err
+	}
+	known, err := g.recallFor(ctx, api, c)
+	d.Context = append(d.Context, known...)
 	return d, err
 }
 
-// release gives back what hooks took; what the agent asked for itself it keeps.
+// release gives back what hooks took; what the agent asked for itself it keeps. Then it keeps what the turn did.
 func (g *Guard) release(ctx context.Context, c Call) error {
 	w, err := g.here(ctx, c)
 	if err != nil || w == nil {
@@ -78,14 +90,16 @@ func (g *Guard) release(ctx context.Context, c Call) error {
 			paths = append(paths, l.FilePath)
 		}
 	}
-	if len(paths) == 0 {
-		return nil
+	if len(paths) > 0 {
+		if _, err = api.ReleaseLock(ctx, client.ReleaseLock{FilePaths: paths}); err != nil {
+			return err
+		}
 	}
-	_, err = api.ReleaseLock(ctx, client.ReleaseLock{FilePaths: paths})
-	return err
+	return g.turn(ctx, api, c, w.Root)
 }
 
-// end closes the session: its locks are free, its tasks go back.
+// end closes the session: what it learnt is kept, its locks are free, its tasks go back. What could not be kept within
+// the time that hosts give is kept at the next session's start.
 func (g *Guard) end(ctx context.Context, c Call) error {
 	w, err := g.here(ctx, c)
 	if err != nil || w == nil {
@@ -96,8 +110,16 @@ func (g *Guard) end(ctx context.Context, c Call) error {
 		return err
 	}
 	defer api.Close()
+	var kept error
+	if g.learns() {
+		learning, cancel := context.WithTimeout(ctx, learnTime)
+		if kept = g.conclude(learning, api, c.Session, g.spoolFile(c.Session)); learning.Err() != nil {
+			kept = nil // the file is still there
+		}
+		cancel()
+	}
 	_, err = api.EndSession(ctx, client.EndSession{})
-	return err
+	return errors.Join(kept, err)
 }
 
 func newsOf(n client.Notices) []string {

@@ -71,8 +71,8 @@ func matcherGroups(host, tools string, r Request) []hookGroup {
 		{"PostToolUse", matcherGroup{Matcher: tools, Hooks: run}},
 		{"Stop", matcherGroup{Hooks: run}},
 	}
-	if host == "claude-code" { // the others have no such event
-		out = append(out, hookGroup{"SessionEnd", matcherGroup{Hooks: run}})
+	if host == "claude-code" { // the others have no such events: Codex tells of failed calls with the others
+		out = append(out, hookGroup{"PostToolUseFailure", matcherGroup{Matcher: tools, Hooks: run}}, hookGroup{"SessionEnd", matcherGroup{Hooks: run}})
 	}
 	return out
 }

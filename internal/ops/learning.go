@@ -2,6 +2,7 @@ package ops
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/agent-coordinator/agent-coordinator/client"
 	"github.com/agent-coordinator/agent-coordinator/internal/coord"
@@ -51,7 +52,8 @@ func learning(s *coord.Store, complete action[client.CompleteWork, client.TaskCh
 	}
 }
 
-// lessonsFor are the lessons that concern what a session has at hand: its locks and its tasks.
+// lessonsFor are the lessons that concern what a session has at hand: its locks and its tasks. Where there are none, they
+// are the latest ones and the skills that work best.
 func lessonsFor(ctx context.Context, s *coord.Store, c ident.Caller, b client.Brief) []client.BriefLesson {
 	var paths []string
 	text := ""
@@ -65,17 +67,26 @@ func lessonsFor(ctx context.Context, s *coord.Store, c ident.Caller, b client.Br
 	if err != nil {
 		return []client.BriefLesson{{Text: "lessons could not be read; recall may have some"}}
 	}
-	out := make([]client.BriefLesson, 0, len(memories))
+	var skills []client.Skill
+	if len(memories) == 0 {
+		if memories, skills, err = s.LatestMemories(ctx, c); err != nil {
+			return []client.BriefLesson{{Text: "lessons could not be read; recall may have some"}}
+		}
+	}
+	out := make([]client.BriefLesson, 0, len(memories)+len(skills))
+	for _, k := range skills {
+		out = append(out, client.BriefLesson{MemoryID: k.SkillID, Text: cut(fmt.Sprintf("skill: %s (worked %d of %d times)", k.SkillName, k.Successes, k.Uses), 200)})
+	}
 	for _, m := range memories {
 		l := client.BriefLesson{MemoryID: m.MemoryID, Stale: m.Stale}
 		l.Text, _ = m.Content["summary"].(string)
 		if name, ok := m.Content["skill_name"].(string); ok {
 			l.Text = "skill: " + name
 		}
+		l.Text = cut(l.Text, 200)
 		if lessons, ok := m.Content["lessons"].([]string); ok && len(lessons) > 0 {
-			l.Text += " → " + lessons[0]
+			l.Text += " → " + cut(lessons[0], 150)
 		}
-		l.Text = cut(l.Text, 300)
 		out = append(out, l)
 	}
 	return out
