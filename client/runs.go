@@ -50,7 +50,7 @@ type Run struct {
 	ProjectDir      *string     `json:"project_dir"`
 	ParentSessionID *string     `json:"parent_session_id"`
 	ExecutionMode   string      `json:"execution_mode" enum:"sync,async_poll,async_callback"`
-	Demands         *RunDemands `json:"demands"`
+	Demands         *RunDemands `json:"demands" nullable:"true"`
 	Status          string      `json:"status" enum:"pending,claimed,running,stopping,completed,failed,stopped"`
 	RunnerID        *string     `json:"runner_id"`
 	Error           *string     `json:"error"`
@@ -113,7 +113,7 @@ type RunWhy struct {
 	Status      string      `json:"status"`
 	Reason      string      `json:"reason" doc:"session_busy, delayed, queued, at_capacity, no_runner, no_match, or the status"`
 	Why         string      `json:"why" doc:"the same as a sentence"`
-	Demands     *RunDemands `json:"demands"`
+	Demands     *RunDemands `json:"demands" nullable:"true"`
 	Ahead       int         `json:"ahead" doc:"runs with the same demands that are served before it"`
 	WaitsForRun string      `json:"waits_for_run,omitempty"`
 	Runners     []RunnerFit `json:"runners"`

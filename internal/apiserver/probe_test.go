@@ -3,18 +3,15 @@ package apiserver
 import (
 	"bytes"
 	"context"
-	"encoding/json"
-	"fmt"
 	"io"
-	"math/rand/v2"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/agent-coordinator/agent-coordinator/internal/op"
+	"github.com/agent-coordinator/agent-coordinator/internal/openapitest"
 	"github.com/agent-coordinator/agent-coordinator/internal/ops"
 	"github.com/agent-coordinator/agent-coordinator/internal/pgtest"
 )
@@ -71,29 +68,6 @@ func routes(value string) (out []op.Route, defs []*op.Def) {
 	return out, defs
 }
 
-// fingerprint says what the database holds, but for who called: projects, agents and their sessions.
-func fingerprint(t testing.TB, conn *pgx.Conn) string {
-	t.Helper()
-	rows, err := conn.Query(t.Context(), `select schemaname || '.' || relname from pg_stat_user_tables
-		where schemaname in ('public', 'coord') and relname not in ('projects', 'agents', 'agent_sessions') order by 1`)
-	if err != nil {
-		t.Fatal(err)
-	}
-	tables, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
-		t.Fatal(err)
-	}
-	var b strings.Builder
-	for _, table := range tables {
-		var sum string
-		if err := conn.QueryRow(t.Context(), fmt.Sprintf(`select count(*) || ':' || coalesce(md5(string_agg(x::text, '|' order by x::text)), '') from %s x`, table)).Scan(&sum); err != nil {
-			t.Fatal(err)
-		}
-		fmt.Fprintf(&b, "%s %s\n", table, sum)
-	}
-	return b.String()
-}
-
 // mayTouch are calls for which an empty body is the ordinary request, and what they write.
 var mayTouch = map[string]string{
 	"/discovery/cleanup": "an administrator's call with its defaults; the audit trail says that it ran",
@@ -116,7 +90,7 @@ func TestEmptyProbes(t *testing.T) {
 	if _, err := conn.Exec(t.Context(), `select coord.ensure_project('default')`); err != nil { // with its policies, as the first call would
 		t.Fatal(err)
 	}
-	before := fingerprint(t, conn)
+	before := openapitest.Fingerprint(t, conn)
 	all, _ := routes("x")
 	for _, r := range all {
 		if r.Method == http.MethodGet || r.Method == http.MethodDelete || strings.Contains(r.Path, "/x") {
@@ -130,7 +104,7 @@ func TestEmptyProbes(t *testing.T) {
 				}
 			}
 		}
-		after := fingerprint(t, conn)
+		after := openapitest.Fingerprint(t, conn)
 		if after != before && mayTouch[r.Path] == "" {
 			t.Errorf("%s %s: an empty body changed the database", r.Method, r.Path)
 		}
@@ -147,37 +121,6 @@ func TestEveryRouteNeedsTheKey(t *testing.T) {
 		status, out := d.send(t, r.Method, r.Path, []byte(`{`), "X-API-Key", "wrong")
 		if status != 401 {
 			t.Errorf("%s %s: %d %.200s", r.Method, r.Path, status, out)
-		}
-	}
-}
-
-// TestRandomRequests sends every operation random arguments, half of them shaped by its schema: never a 5xx, and an
-// error is always one of ours.
-func TestRandomRequests(t *testing.T) {
-	t.Parallel()
-	d := newDoor(t, start(t, configured(t, pgtest.DSN(t), map[string]string{
-		"COORDINATION_API_KEY_IDENTITIES": `{"` + testKey + `":{"scopes":["admin"]}}`,
-	})))
-	seed := rand.Uint64()
-	g := &generator{rand.New(rand.NewPCG(seed, 1))}
-	all, defs := routes("x")
-	for i, r := range all {
-		for n := range 12 {
-			args := g.arguments(defs[i])
-			body, err := json.Marshal(args)
-			if err != nil {
-				t.Fatal(err)
-			}
-			path := strings.ReplaceAll(r.Path, "/x", "/"+slices.Concat([]string{"x", "0", "%00", "..", "a%2Fb", "00000000-0000-0000-0000-000000000000"})[g.IntN(6)])
-			if r.Method == http.MethodGet || r.Method == http.MethodDelete {
-				path += "?" + g.query(args)
-				body = nil
-			}
-			status, out := d.send(t, r.Method, path, body)
-			var e struct{ Code, What string }
-			if status >= 500 || status >= 400 && (json.Unmarshal(out, &e) != nil || e.Code == "" || e.What == "") {
-				t.Errorf("seed %d, request %d: %s %s %s: %d %.300s", seed, n, r.Method, path, body, status, out)
-			}
 		}
 	}
 }

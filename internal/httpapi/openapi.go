@@ -81,9 +81,11 @@ func open(s *huma.Schema) *huma.Schema {
 	return &own
 }
 
-// OpenAPI is the description of every operation that has routes, as indented JSON. The same catalogue gives the same
-// bytes.
-func OpenAPI(cat *op.Catalogue) []byte {
+// OpenAPI is the description of every operation that has routes, and of the API's routes beside them, as indented JSON.
+// The same catalogue gives the same bytes.
+func OpenAPI(cat *op.Catalogue) []byte { return describeAll(cat, beside{polls: true, live: true}) }
+
+func describeAll(cat *op.Catalogue, more beside) []byte {
 	reg := &schemas{byName: map[string]*huma.Schema{}, types: map[string]reflect.Type{}}
 	doc := &huma.OpenAPI{
 		OpenAPI: "3.1.0",
@@ -114,7 +116,7 @@ func OpenAPI(cat *op.Catalogue) []byte {
 		doc.Tags = append(doc.Tags, &huma.Tag{Name: t})
 	}
 	openOperations(doc)
-	streamOperations(doc)
+	besideOperations(doc, more)
 	raw, err := json.Marshal(doc)
 	if err != nil {
 		panic(fmt.Sprintf("openapi: %v", err)) // a declaration that cannot be printed: found at the first test
@@ -178,8 +180,12 @@ func describe(reg *schemas, d *op.Def, r op.Route, i int) *huma.Operation {
 	if d.Status == http.StatusNoContent {
 		o.Responses["204"] = &huma.Response{Description: "done"}
 	}
-	for _, c := range fault.Codes() {
-		o.Responses[strconv.Itoa(fault.Status(c))] = &huma.Response{Ref: "#/components/responses/" + string(c)}
+	addFaults(o)
+	if o.RequestBody != nil {
+		o.Responses["415"] = &huma.Response{Ref: responsesAt + unsupportedMedia}
+	}
+	if d.Listed {
+		o.Responses["400"] = &huma.Response{Ref: responsesAt + badRequest}
 	}
 	return o
 }
@@ -284,44 +290,10 @@ func errorResponses(reg *schemas) map[string]*huma.Response {
 			Content:     map[string]*huma.MediaType{"application/problem+json": {Schema: body}},
 		}
 	}
+	for name, text := range map[string]string{
+		badRequest: "invalid: the request contradicts itself, or the state rules it out for good; nothing was changed", unsupportedMedia: "invalid: the body is not plain JSON",
+	} {
+		out[name] = &huma.Response{Description: text, Content: map[string]*huma.MediaType{"application/problem+json": {Schema: body}}}
+	}
 	return out
-}
-
-// openOperations adds the routes that need no key.
-func openOperations(doc *huma.OpenAPI) {
-	for _, o := range [][3]string{
-		{"/health", "get_health", "Whether the process lives, and whether its database answers; always 200"},
-		{"/live", "get_live", "Whether the process lives"},
-		{"/ready", "get_ready", "Whether calls can succeed; 503 while the database is away"},
-	} {
-		setOperation(doc, o[0], http.MethodGet, &huma.Operation{
-			OperationID: o[1], Summary: o[2], Tags: []string{"server"}, Security: []map[string][]string{{}},
-			Responses: map[string]*huma.Response{"200": {
-				Description: "the state",
-				Content:     map[string]*huma.MediaType{"application/json": {Schema: &huma.Schema{Type: huma.TypeObject, AdditionalProperties: &huma.Schema{Type: huma.TypeString}}}},
-			}},
-		})
-	}
-	doc.Tags = append(doc.Tags, &huma.Tag{Name: "server"})
-}
-
-// streamOperations adds the routes that keep a connection.
-func streamOperations(doc *huma.OpenAPI) {
-	text := &huma.Schema{Type: huma.TypeString}
-	for _, o := range []struct{ path, id, tag, summary, text, media string }{
-		{"/runner/runs", "poll_runner", "runner", "Long-poll of a runner", "Waits up to half a minute. 200 with one of {\"stop_runs\": [ids]}, {\"deregistered\": true}, {\"run\": Run}; " +
-			"204 when there was nothing; 401 for a runner that must register. A run is the runner's once it reports it started.", "application/json"},
-		{"/sse/sessions", "watch_sessions", "sse", "Live view as server-sent events", "Events init, session_created, session_updated, session_deleted, event, run_created, run_updated, run_failed, runner_registered, " +
-			"runner_updated, runner_removed. Last-Event-ID replays what came after it; gap names numbers that are not kept any more. A key may stand in api_key.", "text/event-stream"},
-		{"/ws", "watch_sessions_ws", "ws", "Live view as WebSocket", "The events of /sse/sessions as text frames, each an object with its type. What the client sends is ignored.", "application/json"},
-	} {
-		query := []*huma.Param{{Name: "session_id", In: "query", Description: "only this session", Schema: text}, {Name: "api_key", In: "query", Description: "the key, where no header can be sent", Schema: text}}
-		if o.id == "poll_runner" {
-			query = []*huma.Param{{Name: "runner_id", In: "query", Required: true, Schema: text}}
-		}
-		setOperation(doc, o.path, http.MethodGet, &huma.Operation{
-			OperationID: o.id, Summary: o.summary, Description: o.text, Tags: []string{o.tag}, Parameters: query,
-			Responses: map[string]*huma.Response{"200": {Description: "see above", Content: map[string]*huma.MediaType{o.media: {Schema: &huma.Schema{}}}}},
-		})
-	}
 }

@@ -89,7 +89,9 @@ func New(cat *op.Catalogue, pipe *op.Pipeline, opts Options) *Server {
 	}
 	s := &Server{opts: opts, cat: cat, pipe: pipe, log: opts.Log, hints: newHints(), health: &health{ping: opts.Ping}}
 	s.stopping, s.stop = context.WithCancelCause(context.Background())
-	s.openapi = sync.OnceValue(func() []byte { return OpenAPI(cat) })
+	s.openapi = sync.OnceValue(func() []byte {
+		return describeAll(cat, beside{polls: opts.Polls != nil, live: opts.Live != nil, webhooks: opts.Webhooks})
+	})
 	if opts.Observe != nil && opts.Notices != nil {
 		s.unwatch = opts.Observe(s.hints.note)
 	}

@@ -2870,7 +2870,7 @@ class Run(TypedDict):
     completed_at: Optional[str]
     created_at: str
     deadline: Optional[str]
-    demands: RunDemands
+    demands: Optional[RunDemands]
     error: Optional[str]
     execution_mode: Literal["sync", "async_poll", "async_callback"]
     """one of sync, async_poll, async_callback"""
@@ -2962,7 +2962,7 @@ class RunWhyRunners(TypedDict):
 class _RunWhyRequired(TypedDict):
     ahead: int
     """runs with the same demands that are served before it"""
-    demands: RunWhyDemands
+    demands: Optional[RunWhyDemands]
     reason: str
     """session_busy, delayed, queued, at_capacity, no_runner, no_match, or the status"""
     run_id: str
@@ -3020,7 +3020,7 @@ class RunsRuns(TypedDict):
     completed_at: Optional[str]
     created_at: str
     deadline: Optional[str]
-    demands: RunsRunsDemands
+    demands: Optional[RunsRunsDemands]
     error: Optional[str]
     execution_mode: Literal["sync", "async_poll", "async_callback"]
     """one of sync, async_poll, async_callback"""
