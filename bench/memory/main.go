@@ -48,6 +48,7 @@ func run(ctx context.Context, args []string, out, errs io.Writer) (err error) {
 	keep := fs.String("keep", "", "folder to keep the private server's data in: a later run finds the database filled")
 	buffers := fs.String("buffers", "", "shared_buffers of the private server, as 2GB; default: as an installation has it")
 	noExact := fs.Bool("no-exact", false, "do not compare with the exhaustive ranking, which takes a minute and 2 GB at a million")
+	throughDoors := fs.Bool("doors", false, "also ask through the doors: HTTP and MCP, with the real programs")
 	profile := fs.String("profile", "", "file for a CPU profile of the questions asked")
 	if err := fs.Parse(args); err != nil {
 		return err
@@ -71,7 +72,7 @@ func run(ctx context.Context, args []string, out, errs io.Writer) (err error) {
 		return err
 	}
 	defer pool.Close()
-	b := &bench{pool: pool, store: coord.New(pool), noExact: *noExact, profile: *profile, out: out, say: func(format string, a ...any) { fmt.Fprintf(errs, format+"\n", a...) }}
+	b := &bench{pool: pool, dsn: *dsn, store: coord.New(pool), noExact: *noExact, profile: *profile, out: out, say: func(format string, a ...any) { fmt.Fprintf(errs, format+"\n", a...) }}
 	if err := b.begin(ctx); err != nil {
 		return err
 	}
@@ -85,6 +86,11 @@ func run(ctx context.Context, args []string, out, errs io.Writer) (err error) {
 		}
 		if err := b.measure(ctx, *asked); err != nil {
 			return err
+		}
+		if *throughDoors {
+			if err := b.throughDoors(ctx, *asked); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
