@@ -31,17 +31,21 @@ type rare struct {
 // abouts weighs the terms of hits. The rarity of words that the question does not have is taken from a sample of the
 // candidates; memory is cheap there and a lookup of a thousand terms is not.
 func (c *compiled) abouts(hits []Hit, docs []Doc) []about {
-	df := map[uint32]float64{}
+	terms := 0
 	for i := range hits {
-		eachTerm(hits[i].Sig, func(h uint32, _ bool) { df[h] = 0 })
+		terms += len(hits[i].Sig) / sigEntry
+	}
+	df := newTally(terms)
+	for i := range hits {
+		eachTerm(hits[i].Sig, func(h uint32, _ bool) { df.slot(h).hits++ })
 	}
 	step := max(1, len(docs)/c.p.Sample)
 	n := 0.
 	for i := 0; i < len(docs); i += step {
 		n++
 		eachTerm(docs[i].Sig, func(h uint32, _ bool) {
-			if x, ok := df[h]; ok {
-				df[h] = x + 1
+			if x := df.slot(h); x.hits > 0 {
+				x.sampled++
 			}
 		})
 	}
@@ -53,12 +57,15 @@ func (c *compiled) abouts(hits []Hit, docs []Doc) []about {
 		a.kind = typeOf(hits[i].Sig)
 		a.incident = events[a.kind]
 		eachTerm(hits[i].Sig, func(h uint32, title bool) {
-			w := idf(size, max(1, df[h]*size/max(1, n)))
+			x := df.slot(h)
+			w := idf(size, max(1, float64(x.sampled)*size/max(1, n)))
 			if at := s.find(h); at >= 0 {
 				w = c.terms[at].idf
 				a.asked.add(at)
 			}
-			a.terms = append(a.terms, rare{h, w, title})
+			if x.hits > 1 { // what a single hit has is in common with none
+				a.terms = append(a.terms, rare{h, w, title})
+			}
 			a.sum += w
 			if title {
 				a.title += w
@@ -67,6 +74,36 @@ func (c *compiled) abouts(hits []Hit, docs []Doc) []about {
 		slices.SortFunc(a.terms, func(x, y rare) int { return cmp.Compare(x.h, y.h) })
 	}
 	return out
+}
+
+// tally counts terms: open addressing over their hashes, which are good ones. It never grows: it holds the terms of the
+// hits, and looking for another finds an empty slot.
+type tally struct {
+	slots []slot
+	mask  uint32
+}
+
+type slot struct {
+	h             uint32
+	hits, sampled int32 // in how many hits, 0: the slot is free; in how many memories of the sample
+}
+
+func newTally(terms int) *tally {
+	size := 64
+	for size < 2*terms {
+		size *= 2
+	}
+	return &tally{make([]slot, size), uint32(size - 1)}
+}
+
+// slot is the place of h; a free one when it is not there.
+func (t *tally) slot(h uint32) *slot {
+	at := h & t.mask
+	for t.slots[at].hits > 0 && t.slots[at].h != h {
+		at = (at + 1) & t.mask
+	}
+	t.slots[at].h = h
+	return &t.slots[at]
 }
 
 func eachTerm(sig []byte, do func(h uint32, title bool)) {
