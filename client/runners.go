@@ -40,6 +40,10 @@ type Runner struct {
 	Capacity              *int           `json:"capacity" doc:"most runs it takes at once; null: it does not say"`
 	Status                string         `json:"status" enum:"online,stale"`
 	SecondsSinceHeartbeat float64        `json:"seconds_since_heartbeat"`
+	Draining              bool           `json:"draining" doc:"it finishes what it has and takes nothing new"`
+	DrainReason           string         `json:"drain_reason,omitempty"`
+	DrainedBy             string         `json:"drained_by,omitempty"`
+	DrainingSince         string         `json:"draining_since,omitempty"`
 }
 
 // Runners is the reply of the list of runners.

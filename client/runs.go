@@ -111,7 +111,7 @@ type RunnerFit struct {
 type RunWhy struct {
 	RunID       string      `json:"run_id"`
 	Status      string      `json:"status"`
-	Reason      string      `json:"reason" doc:"session_busy, delayed, queued, at_capacity, no_runner, no_match, or the status"`
+	Reason      string      `json:"reason" doc:"session_busy, delayed, queued, at_capacity, no_runner, no_match, agent_paused, agent_draining, budget_exhausted, or the status"`
 	Why         string      `json:"why" doc:"the same as a sentence"`
 	Demands     *RunDemands `json:"demands" nullable:"true"`
 	Ahead       int         `json:"ahead" doc:"runs with the same demands that are served before it"`

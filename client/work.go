@@ -117,7 +117,10 @@ type Work struct {
 	TaskID  *string `json:"task_id"`
 	ClaimedTask
 	Tasks  []BatchClaim `json:"tasks,omitempty" doc:"all of them, when limit is over 1"`
-	Reason string       `json:"reason,omitempty" enum:"no_tasks_available"`
+	Reason string       `json:"reason,omitempty" enum:"no_tasks_available,agent_paused,agent_draining,budget_exhausted"`
+	Held   bool         `json:"held,omitempty" doc:"you are kept from new work, whatever there is: see why and next"`
+	Why    string       `json:"why,omitempty"`
+	Next   string       `json:"next,omitempty"`
 	Queue  *QueueState  `json:"queue,omitempty" doc:"why there was none"`
 
 	Memories   []Memory `json:"memories,omitempty" doc:"what earlier agents learned about it, at most three"`

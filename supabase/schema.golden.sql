@@ -33,6 +33,13 @@ coord.audit_log
   parameters jsonb
   result jsonb
   duration_ms real
+coord.budget_spend
+  project_id bigint not null
+  name text not null
+  period timestamp with time zone not null
+  micros bigint not null default 0
+  tokens bigint not null default 0
+  uncosted bigint not null default 0
 coord.callbacks
   id bigint not null identity
   source text not null
@@ -246,6 +253,12 @@ coord.repository_aliases
 coord.reserved_agents
   project_id bigint not null
   agent_id text not null
+coord.snoozed
+  project_id bigint not null
+  who text not null
+  item text not null
+  until timestamp with time zone not null
+  reason text
 coord.task_verdicts
   project_id bigint not null
   id bigint not null
@@ -279,6 +292,26 @@ coord.work_dep
   project_id bigint not null
   on_id bigint not null
   id bigint not null
+public.acts
+  project_id bigint not null
+  id uuid not null default coord.uuid7()
+  kind text not null
+  operation text not null
+  title text not null
+  why text
+  arguments jsonb not null default '{}'::jsonb
+  repository text
+  agent_id text
+  agent_type text
+  session_id text
+  requested_by text not null
+  digest bytea
+  status text not null default 'pending'::text
+  created_at timestamp with time zone not null
+  expires_at timestamp with time zone not null
+  decided_by text
+  decided_at timestamp with time zone
+  comment text
 public.agent_blueprints
   name text not null
   description text not null
@@ -359,6 +392,19 @@ public.approval_votes
   vote text not null
   comment text
   at timestamp with time zone not null default coord.now()
+public.budgets
+  project_id bigint not null
+  name text not null
+  agent_id text
+  period text not null
+  limit_micros bigint
+  limit_tokens bigint
+  action text not null
+  warn_percent smallint not null
+  state text not null default 'ok'::text
+  state_since timestamp with time zone not null default coord.now()
+  set_by text not null
+  set_at timestamp with time zone not null default coord.now()
 public.capabilities
   name text not null
   description text not null
@@ -472,6 +518,27 @@ public.file_locks
   re text
   pre text
   lk text
+public.guardrail_rules
+  project_id bigint not null
+  rule text not null
+  action text not null
+  pattern text
+  reason text not null
+  set_by text not null
+  set_at timestamp with time zone not null
+public.guardrail_violations
+  project_id bigint not null
+  id bigint not null identity
+  at timestamp with time zone not null
+  agent_id text
+  session_id text
+  principal text not null
+  rule text not null
+  action text not null
+  place text not null
+  command text not null
+  why text
+  act_id uuid
 public.handoff_documents
   project_id bigint not null
   id uuid not null default coord.uuid7()
@@ -485,6 +552,17 @@ public.handoff_documents
   next_steps jsonb not null default '[]'::jsonb
   relevant_files jsonb not null default '[]'::jsonb
   created_at timestamp with time zone not null default coord.now()
+public.holds
+  project_id bigint not null
+  target text not null
+  kind text not null
+  ref text not null default ''::text
+  agent_id text not null
+  session_id text
+  reason text not null
+  set_by text not null
+  since timestamp with time zone not null
+  until timestamp with time zone
 public.lock_violations
   project_id bigint not null
   id bigint not null identity
@@ -611,6 +689,9 @@ public.runners
   registered_at timestamp with time zone not null default coord.now()
   last_heartbeat timestamp with time zone not null default coord.now()
   leaving boolean not null default false
+  draining_since timestamp with time zone
+  drain_reason text
+  drained_by text
 public.runs
   project_id bigint not null
   id bigint not null identity
@@ -679,6 +760,23 @@ public.trust_events
   level smallint not null
   by text not null
   reason text not null default ''::text
+public.usage_reports
+  project_id bigint not null
+  key text not null
+  at timestamp with time zone not null
+  model text
+  agent_id text
+  session_id text
+  run_id text
+  task_id uuid
+  input_tokens bigint not null default 0
+  output_tokens bigint not null default 0
+  cache_read_tokens bigint not null default 0
+  cache_write_tokens bigint not null default 0
+  cost_micros bigint
+  source text
+  reported_by text not null
+  created_at timestamp with time zone not null default coord.now()
 public.verification_policies
   project_id bigint not null
   id uuid not null default coord.uuid7()
@@ -797,6 +895,10 @@ public.work_queue
   completed_at timestamp with time zone
 
 -- constraints
+acts: acts_kind_check CHECK ((kind = ANY (ARRAY['command'::text, 'work'::text, 'force_release'::text, 'policies'::text, 'guardrails'::text, 'safeguards'::text])))
+acts: acts_pkey PRIMARY KEY (project_id, id)
+acts: acts_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE
+acts: acts_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'approved'::text, 'denied'::text, 'used'::text])))
 agent_blueprints: agent_blueprints_name_check CHECK (((name ~ '^[a-zA-Z0-9][a-zA-Z0-9_-]*$'::text) AND (length(name) <= 60)))
 agent_blueprints: agent_blueprints_pkey PRIMARY KEY (name)
 agent_blueprints: agent_blueprints_status_check CHECK ((status = ANY (ARRAY['active'::text, 'inactive'::text])))
@@ -821,6 +923,16 @@ approval_queue: approval_queue_status_check CHECK ((status = ANY (ARRAY['waiting
 approval_votes: approval_votes_pkey PRIMARY KEY (project_id, approval_id, voter)
 approval_votes: approval_votes_source_check CHECK ((source = ANY (ARRAY['github_review'::text, 'github_comment'::text, 'api'::text])))
 approval_votes: approval_votes_vote_check CHECK ((vote = ANY (ARRAY['approve'::text, 'deny'::text])))
+budgets: budgets_action_check CHECK ((action = ANY (ARRAY['warn'::text, 'stop'::text])))
+budgets: budgets_check CHECK (((limit_micros IS NOT NULL) OR (limit_tokens IS NOT NULL)))
+budgets: budgets_limit_micros_check CHECK ((limit_micros > 0))
+budgets: budgets_limit_tokens_check CHECK ((limit_tokens > 0))
+budgets: budgets_name_check CHECK (((length(name) >= 1) AND (length(name) <= 100)))
+budgets: budgets_period_check CHECK ((period = ANY (ARRAY['day'::text, 'month'::text, 'total'::text])))
+budgets: budgets_pkey PRIMARY KEY (project_id, name)
+budgets: budgets_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE
+budgets: budgets_state_check CHECK ((state = ANY (ARRAY['ok'::text, 'warned'::text, 'exceeded'::text, 'stopped'::text])))
+budgets: budgets_warn_percent_check CHECK (((warn_percent >= 1) AND (warn_percent <= 100)))
 capabilities: capabilities_name_check CHECK (((name ~ '^[a-zA-Z0-9][a-zA-Z0-9_-]*$'::text) AND (length(name) <= 60)))
 capabilities: capabilities_pkey PRIMARY KEY (name)
 changeset_events: changeset_events_pkey PRIMARY KEY (project_id, id)
@@ -846,6 +958,8 @@ coord.api_keys: api_keys_rate_limit_check CHECK (((rate_limit >= 1) AND (rate_li
 coord.api_keys: api_keys_scopes_check CHECK (((scopes <@ ARRAY['read'::text, 'write'::text, 'runner'::text, 'reviewer'::text, 'admin'::text]) AND (cardinality(scopes) > 0)))
 coord.api_keys: api_keys_stream_limit_check CHECK (((stream_limit >= 1) AND (stream_limit <= 100000)))
 coord.audit_log: audit_log_pkey PRIMARY KEY (project_id, id)
+coord.budget_spend: budget_spend_pkey PRIMARY KEY (project_id, name, period)
+coord.budget_spend: budget_spend_project_id_name_fkey FOREIGN KEY (project_id, name) REFERENCES budgets(project_id, name) ON DELETE CASCADE
 coord.callbacks: callbacks_pkey PRIMARY KEY (id)
 coord.callbacks: callbacks_source_key UNIQUE (source)
 coord.demand_class: demand_class_pkey PRIMARY KEY (project_id, queue, id)
@@ -894,6 +1008,9 @@ coord.ready: ready_pkey PRIMARY KEY (project_id, queue, class_id, priority, id)
 coord.repository_aliases: repository_aliases_pkey PRIMARY KEY (alias)
 coord.repository_aliases: repository_aliases_project_id_repository_id_fkey FOREIGN KEY (project_id, repository_id) REFERENCES repositories(project_id, id) ON DELETE CASCADE
 coord.reserved_agents: reserved_agents_pkey PRIMARY KEY (project_id, agent_id)
+coord.snoozed: snoozed_item_check CHECK (((length(item) >= 1) AND (length(item) <= 200)))
+coord.snoozed: snoozed_pkey PRIMARY KEY (project_id, who, item)
+coord.snoozed: snoozed_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE
 coord.task_verdicts: task_verdicts_pkey PRIMARY KEY (project_id, id)
 coord.timer: timer_pkey PRIMARY KEY (project_id, queue, kind, at, id)
 coord.webhook_deliveries: webhook_deliveries_body_sha256_check CHECK ((length(body_sha256) = 32))
@@ -907,9 +1024,22 @@ events: events_pkey PRIMARY KEY (project_id, id)
 file_locks: file_locks_kind_check CHECK ((kind = ANY (ARRAY['l'::text, 'd'::text, 'g'::text])))
 file_locks: file_locks_mode_check CHECK ((mode = ANY (ARRAY['exclusive'::text, 'shared'::text])))
 file_locks: file_locks_pkey PRIMARY KEY (project_id, space, base, key, branch, session_id)
+guardrail_rules: guardrail_rules_action_check CHECK ((action = ANY (ARRAY['deny'::text, 'ask'::text, 'allow'::text])))
+guardrail_rules: guardrail_rules_pattern_check CHECK (((length(pattern) >= 1) AND (length(pattern) <= 500)))
+guardrail_rules: guardrail_rules_pkey PRIMARY KEY (project_id, rule)
+guardrail_rules: guardrail_rules_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE
+guardrail_rules: guardrail_rules_rule_check CHECK ((rule ~ '^[a-z0-9][a-z0-9_-]{0,59}$'::text))
+guardrail_violations: guardrail_violations_action_check CHECK ((action = ANY (ARRAY['deny'::text, 'ask'::text, 'allow'::text, 'approved'::text])))
+guardrail_violations: guardrail_violations_pkey PRIMARY KEY (project_id, id)
+guardrail_violations: guardrail_violations_place_check CHECK ((place = ANY (ARRAY['hook'::text, 'queue'::text])))
+guardrail_violations: guardrail_violations_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE
 handoff_documents: handoff_documents_pkey PRIMARY KEY (project_id, id)
 handoff_documents: handoff_documents_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE
 handoff_documents: handoff_documents_summary_check CHECK (((length(summary) >= 1) AND (length(summary) <= 8000)))
+holds: holds_kind_check CHECK ((kind = ANY (ARRAY['pause'::text, 'drain'::text, 'budget'::text])))
+holds: holds_pkey PRIMARY KEY (project_id, target, kind, ref)
+holds: holds_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE
+holds: holds_reason_check CHECK (((length(reason) >= 1) AND (length(reason) <= 500)))
 lock_violations: lock_violations_pkey PRIMARY KEY (project_id, id)
 lock_violations: lock_violations_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id)
 lock_violations: lock_violations_stage_check CHECK ((stage = ANY (ARRAY['edit'::text, 'commit'::text, 'push'::text])))
@@ -952,7 +1082,7 @@ runs: runs_priority_check CHECK (((priority >= 1) AND (priority <= 10)))
 runs: runs_run_id_key UNIQUE (run_id)
 runs: runs_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'claimed'::text, 'running'::text, 'stopping'::text, 'completed'::text, 'failed'::text, 'stopped'::text])))
 runs: runs_type_check CHECK ((type = ANY (ARRAY['start_session'::text, 'resume_session'::text])))
-runs: runs_waits_check CHECK ((waits = ANY (ARRAY['session'::text, 'time'::text])))
+runs: runs_waits_check CHECK ((waits = ANY (ARRAY['session'::text, 'time'::text, 'hold'::text])))
 sessions: sessions_execution_mode_check CHECK ((execution_mode = ANY (ARRAY['sync'::text, 'async_poll'::text, 'async_callback'::text])))
 sessions: sessions_pkey PRIMARY KEY (project_id, id)
 sessions: sessions_session_id_check CHECK (((length(session_id) >= 1) AND (length(session_id) <= 200)))
@@ -960,6 +1090,14 @@ sessions: sessions_session_id_key UNIQUE (session_id)
 sessions: sessions_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'running'::text, 'stopping'::text, 'stopped'::text, 'finished'::text, 'failed'::text])))
 trust_events: trust_events_kind_check CHECK ((kind = ANY (ARRAY['passed'::text, 'failed'::text, 'denied'::text, 'waived_failure'::text, 'set'::text, 'raised'::text, 'lowered'::text])))
 trust_events: trust_events_pkey PRIMARY KEY (project_id, id)
+usage_reports: usage_reports_cache_read_tokens_check CHECK ((cache_read_tokens >= 0))
+usage_reports: usage_reports_cache_write_tokens_check CHECK ((cache_write_tokens >= 0))
+usage_reports: usage_reports_cost_micros_check CHECK ((cost_micros >= 0))
+usage_reports: usage_reports_input_tokens_check CHECK ((input_tokens >= 0))
+usage_reports: usage_reports_key_check CHECK (((length(key) >= 1) AND (length(key) <= 200)))
+usage_reports: usage_reports_output_tokens_check CHECK ((output_tokens >= 0))
+usage_reports: usage_reports_pkey PRIMARY KEY (project_id, key)
+usage_reports: usage_reports_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE
 verification_policies: verification_policies_executors_check CHECK ((cardinality(executors) > 0))
 verification_policies: verification_policies_fail_on_check CHECK ((fail_on = ANY (ARRAY['note'::text, 'warning'::text, 'error'::text])))
 verification_policies: verification_policies_id_key UNIQUE (id)
@@ -996,6 +1134,7 @@ CREATE UNIQUE INDEX api_keys_pkey ON coord.api_keys USING btree (id)
 CREATE INDEX api_keys_project ON coord.api_keys USING btree (project_id)
 CREATE INDEX audit_log_at ON coord.audit_log USING btree (project_id, at)
 CREATE UNIQUE INDEX audit_log_pkey ON coord.audit_log USING btree (project_id, id)
+CREATE UNIQUE INDEX budget_spend_pkey ON coord.budget_spend USING btree (project_id, name, period)
 CREATE INDEX callbacks_child ON coord.callbacks USING btree (child_session_id)
 CREATE INDEX callbacks_open ON coord.callbacks USING btree (parent_session_id, id) WHERE (delivered_at IS NULL)
 CREATE UNIQUE INDEX callbacks_pkey ON coord.callbacks USING btree (id)
@@ -1007,6 +1146,7 @@ CREATE UNIQUE INDEX demand_epoch_pkey ON coord.demand_epoch USING btree (project
 CREATE UNIQUE INDEX digest_marks_pkey ON coord.digest_marks USING btree (project_id, reader)
 CREATE UNIQUE INDEX file_digests_pkey ON coord.file_digests USING btree (project_id, repository, path, branch)
 CREATE INDEX gateway_outbox_due ON coord.gateway_outbox USING btree (next_attempt_at, id) WHERE (done_at IS NULL)
+CREATE INDEX gateway_outbox_last ON coord.gateway_outbox USING btree (project_id, kind, target, id)
 CREATE UNIQUE INDEX gateway_outbox_pkey ON coord.gateway_outbox USING btree (project_id, id)
 CREATE UNIQUE INDEX gateway_outbox_project_id_kind_dedupe_key_key ON coord.gateway_outbox USING btree (project_id, kind, dedupe_key)
 CREATE INDEX gateway_outbox_target ON coord.gateway_outbox USING btree (project_id, kind, target, id) WHERE (done_at IS NULL)
@@ -1052,6 +1192,7 @@ CREATE INDEX repository_aliases_folded ON coord.repository_aliases USING btree (
 CREATE UNIQUE INDEX repository_aliases_pkey ON coord.repository_aliases USING btree (alias)
 CREATE INDEX repository_aliases_repo ON coord.repository_aliases USING btree (project_id, repository_id)
 CREATE UNIQUE INDEX reserved_agents_pkey ON coord.reserved_agents USING btree (project_id, agent_id)
+CREATE UNIQUE INDEX snoozed_pkey ON coord.snoozed USING btree (project_id, who, item)
 CREATE INDEX task_verdicts_age ON coord.task_verdicts USING btree (asked_at)
 CREATE INDEX task_verdicts_head ON coord.task_verdicts USING btree (project_id, head_sha)
 CREATE UNIQUE INDEX task_verdicts_pkey ON coord.task_verdicts USING btree (project_id, id)
@@ -1061,6 +1202,9 @@ CREATE INDEX webhook_deliveries_due ON coord.webhook_deliveries USING btree (nex
 CREATE UNIQUE INDEX webhook_deliveries_id_key ON coord.webhook_deliveries USING btree (id)
 CREATE UNIQUE INDEX webhook_deliveries_pkey ON coord.webhook_deliveries USING btree (source, delivery_id)
 CREATE UNIQUE INDEX work_dep_pkey ON coord.work_dep USING btree (project_id, on_id, id)
+CREATE UNIQUE INDEX acts_command ON public.acts USING btree (project_id, agent_id, digest) WHERE ((kind = 'command'::text) AND (status = ANY (ARRAY['pending'::text, 'approved'::text])))
+CREATE INDEX acts_open ON public.acts USING btree (project_id, created_at) WHERE (status = ANY (ARRAY['pending'::text, 'approved'::text]))
+CREATE UNIQUE INDEX acts_pkey ON public.acts USING btree (project_id, id)
 CREATE UNIQUE INDEX agent_blueprints_pkey ON public.agent_blueprints USING btree (name)
 CREATE INDEX agent_sessions_lapse ON public.agent_sessions USING btree (project_id, heartbeat_at) WHERE ((status = 'active'::text) AND (heartbeat_at IS NOT NULL))
 CREATE INDEX agent_sessions_orchestrated ON public.agent_sessions USING btree (session_id) WHERE (status = 'active'::text)
@@ -1075,6 +1219,7 @@ CREATE INDEX approval_queue_newest ON public.approval_queue USING btree (project
 CREATE UNIQUE INDEX approval_queue_pkey ON public.approval_queue USING btree (project_id, id)
 CREATE UNIQUE INDEX approval_queue_project_id_changeset_id_policy_name_key ON public.approval_queue USING btree (project_id, changeset_id, policy_name)
 CREATE UNIQUE INDEX approval_votes_pkey ON public.approval_votes USING btree (project_id, approval_id, voter)
+CREATE UNIQUE INDEX budgets_pkey ON public.budgets USING btree (project_id, name)
 CREATE UNIQUE INDEX capabilities_pkey ON public.capabilities USING btree (name)
 CREATE INDEX changeset_events_of ON public.changeset_events USING btree (project_id, changeset_id, id)
 CREATE UNIQUE INDEX changeset_events_pkey ON public.changeset_events USING btree (project_id, id)
@@ -1093,9 +1238,13 @@ CREATE UNIQUE INDEX events_pkey ON public.events USING btree (project_id, id)
 CREATE INDEX events_session ON public.events USING btree (session_id, id)
 CREATE UNIQUE INDEX file_locks_pkey ON public.file_locks USING btree (project_id, space, base, key, branch, session_id)
 CREATE INDEX file_locks_session ON public.file_locks USING btree (session_id, project_id)
+CREATE UNIQUE INDEX guardrail_rules_pkey ON public.guardrail_rules USING btree (project_id, rule)
+CREATE INDEX guardrail_violations_at ON public.guardrail_violations USING btree (project_id, at)
+CREATE UNIQUE INDEX guardrail_violations_pkey ON public.guardrail_violations USING btree (project_id, id)
 CREATE INDEX handoff_documents_age ON public.handoff_documents USING btree (created_at)
 CREATE INDEX handoff_documents_agent ON public.handoff_documents USING btree (project_id, agent_name, id)
 CREATE UNIQUE INDEX handoff_documents_pkey ON public.handoff_documents USING btree (project_id, id)
+CREATE UNIQUE INDEX holds_pkey ON public.holds USING btree (project_id, target, kind, ref)
 CREATE INDEX lock_violations_again ON public.lock_violations USING btree (project_id, session_ref, path, last_at DESC)
 CREATE INDEX lock_violations_newest ON public.lock_violations USING btree (project_id, created_at DESC, id DESC)
 CREATE UNIQUE INDEX lock_violations_pkey ON public.lock_violations USING btree (project_id, id)
@@ -1128,6 +1277,7 @@ CREATE UNIQUE INDEX runs_by_id ON public.runs USING btree (id)
 CREATE INDEX runs_deadline ON public.runs USING btree (deadline) WHERE ((deadline IS NOT NULL) AND (completed_at IS NULL))
 CREATE INDEX runs_delayed ON public.runs USING btree (run_at) WHERE ((status = 'pending'::text) AND (waits = 'time'::text))
 CREATE INDEX runs_held ON public.runs USING btree (runner_id, id) WHERE (status = ANY (ARRAY['claimed'::text, 'running'::text, 'stopping'::text]))
+CREATE INDEX runs_on_hold ON public.runs USING btree (project_id, id) WHERE ((status = 'pending'::text) AND (waits = 'hold'::text))
 CREATE UNIQUE INDEX runs_pkey ON public.runs USING btree (project_id, id)
 CREATE UNIQUE INDEX runs_run_id_key ON public.runs USING btree (run_id)
 CREATE INDEX runs_runner ON public.runs USING btree (runner_id, id) WHERE (runner_id IS NOT NULL)
@@ -1149,6 +1299,12 @@ CASE
     ELSE 'verdict'::text
 END)) WHERE ((changeset_id IS NOT NULL) AND (kind = ANY (ARRAY['passed'::text, 'failed'::text, 'denied'::text, 'waived_failure'::text])))
 CREATE UNIQUE INDEX trust_events_pkey ON public.trust_events USING btree (project_id, id)
+CREATE INDEX usage_reports_agent ON public.usage_reports USING btree (project_id, agent_id, at)
+CREATE INDEX usage_reports_at ON public.usage_reports USING btree (project_id, at)
+CREATE UNIQUE INDEX usage_reports_pkey ON public.usage_reports USING btree (project_id, key)
+CREATE INDEX usage_reports_run ON public.usage_reports USING btree (project_id, run_id) WHERE (run_id IS NOT NULL)
+CREATE INDEX usage_reports_session ON public.usage_reports USING btree (project_id, session_id)
+CREATE INDEX usage_reports_task ON public.usage_reports USING btree (project_id, task_id) WHERE (task_id IS NOT NULL)
 CREATE UNIQUE INDEX verification_policies_id_key ON public.verification_policies USING btree (id)
 CREATE UNIQUE INDEX verification_policies_pkey ON public.verification_policies USING btree (project_id, id)
 CREATE UNIQUE INDEX verification_policies_project_id_name_key ON public.verification_policies USING btree (project_id, name)
@@ -1168,6 +1324,7 @@ coord.ack_messages(p_project bigint, p_session bigint, p_by text, p_agent text, 
 coord.acquire_lock(p_project bigint, p_session bigint, p_by text, p_space bigint, p_key text, p_anc text[], p_path text, p_shown text, p_repo text, p_branch text, p_mode text, p_minutes integer, p_reason text, OUT outcome text, OUT token bigint, OUT expires_at timestamp with time zone, OUT now timestamp with time zone, OUT locked_by text, OUT agent_type text, OUT holder_session text, OUT branch text, OUT reason text, OUT locked_at timestamp with time zone) returns record security definer: service_role
 coord.acquire_lock_many(p_project bigint[], p_session bigint[], p_by text[], p_space bigint[], p_key text[], p_anc text[], p_path text[], p_shown text[], p_repo text[], p_branch text[], p_minutes integer[], p_reason text[]) returns TABLE(outcome text, token bigint, expires_at timestamp with time zone, now timestamp with time zone, locked_by text, agent_type text, holder_session text, branch text, reason text, locked_at timestamp with time zone) security definer: service_role
 coord.acquire_locks(p_project bigint, p_session bigint, p_by text, p_home bigint, p_space bigint[], p_kind text[], p_base text[], p_key text[], p_path text[], p_repo text[], p_re text[], p_pre text[], p_lk text[], p_branch text, p_mode text, p_minutes integer, p_reason text, p_wait boolean DEFAULT false, p_topic text DEFAULT NULL::text, p_ticket bigint DEFAULT NULL::bigint) returns jsonb security definer: service_role
+coord.act_wire(p_a acts, p_now timestamp with time zone) returns jsonb: the owner alone
 coord.add_attempt(p_r verification_results, p_infra integer, p_test integer, p_not_before timestamp with time zone) returns void: the owner alone
 coord.add_event(p_only bigint, p_session text, p_in jsonb) returns jsonb security definer: service_role
 coord.add_evidence(p_project bigint, p_agent text, p_repository text, p_kind text, p_changeset uuid, p_weight double precision) returns void: the owner alone
@@ -1182,6 +1339,7 @@ coord.apply_verdict(p_v coord.task_verdicts, p_c changesets) returns text[]: the
 coord.approval_wire(p_a approval_queue) returns jsonb: the owner alone
 coord.assign_issue(p_project bigint, p_key text, p_repository text, p_task jsonb) returns jsonb security definer: service_role
 coord.audit(p_project bigint, p_session bigint, p_by text, p_operation text, p_ids text[], p_success boolean DEFAULT true, p_reason text DEFAULT NULL::text, p_parameters jsonb DEFAULT NULL::jsonb, p_result jsonb DEFAULT NULL::jsonb) returns void: service_role
+coord.audit_each(p_project bigint, p_sessions bigint[], p_by text[], p_operation text, p_ids text[]) returns void: the owner alone
 coord.audit_guard() returns trigger: service_role
 coord.audit_waiver() returns trigger security definer: the owner alone
 coord.authenticate(p_hash bytea) returns TABLE(name text, scopes text[], agent_id text, agent_type text, project_id bigint, person text) security definer: service_role
@@ -1194,6 +1352,10 @@ coord.bind_session(p_only bigint, p_by text, p_session text, p_in jsonb) returns
 coord.blocked_work(p_project bigint, p_limit integer) returns jsonb security definer: service_role
 coord.brief_locks(p_project bigint, p_session bigint, p_now timestamp with time zone) returns jsonb: service_role
 coord.brief_work(p_project bigint, p_s agent_sessions) returns jsonb: service_role
+coord.budget_percent(p_b budgets, p_s coord.budget_spend) returns numeric: the owner alone
+coord.budget_state(p_b budgets, p_s coord.budget_spend) returns text: the owner alone
+coord.budget_wire(p_b budgets, p_now timestamp with time zone) returns jsonb: the owner alone
+coord.budget_words(p_b budgets, p_s coord.budget_spend) returns text: the owner alone
 coord.callback_prompt(p_rows coord.callbacks[]) returns text: the owner alone
 coord.callbacks_topic() returns text: the owner alone
 coord.cancel_changeset(p_only bigint, p_by text, p_id uuid, p_reason text) returns jsonb security definer: service_role
@@ -1209,12 +1371,16 @@ coord.changeset_news(p_c changesets) returns text[]: the owner alone
 coord.changeset_note(p_project bigint, p_id uuid, p_kind text, p_text text, p_data jsonb DEFAULT NULL::jsonb) returns void: the owner alone
 coord.changeset_of_pull(p_project bigint, p_repository text, p_number integer) returns jsonb security definer: service_role
 coord.changeset_wire(p_c changesets) returns jsonb: the owner alone
+coord.check_guardrail(p_project bigint, p_session bigint, p_by text, p_actions jsonb, p_command text, p_why text, p_tool text, p_asks boolean) returns jsonb security definer: service_role
 coord.check_locks(p_project bigint, p_home bigint, p_space bigint[], p_kind text[], p_base text[], p_key text[], p_path text[], p_repo text[], p_re text[], p_pre text[], p_lk text[], p_agent text, p_branch text, p_limit integer DEFAULT 100) returns jsonb security definer: service_role
 coord.check_name(p_what text, p_name text) returns void: the owner alone
 coord.check_parent(p_only bigint, p_parent text, p_session text) returns void: the owner alone
 coord.check_tasks(p_tasks jsonb, p_now timestamp with time zone) returns void: service_role
 coord.check_tree(p_parent text, p_limits jsonb) returns void: the owner alone
+coord.claim_lanes(p_project bigint, p_queue smallint, p_classes integer[], p_n integer, p_floor_class integer[], p_floor_priority smallint[], p_floor_id bigint[], OUT ids bigint[], OUT heads bigint[]) returns record: the owner alone
 coord.claim_ready(p_project bigint, p_queue smallint, p_classes integer[], p_n integer) returns bigint[]: service_role
+coord.claim_refusal(p_project bigint, p_agent text, p_session bigint) returns jsonb: the owner alone
+coord.claim_tasks(p_project bigint, p_session bigint, p_by text, p_types text[], p_tags text[], p_n integer, p_lease integer, p_classes integer[], p_epoch integer, p_caps text, p_floor_class integer[], p_floor_priority smallint[], p_floor_id bigint[]) returns TABLE(reply jsonb, heads bigint[], lease_until timestamp with time zone, place bigint, task_id text, task_type text, description text, input_data jsonb, priority smallint, deadline timestamp with time zone, attempt smallint, max_attempts smallint, lease_token text, files text[], repository text, tags text[], depends_on text[], last_error text) security definer: service_role
 coord.claim_work(p_project bigint, p_session bigint, p_by text, p_types text[], p_tags text[], p_n integer, p_lease integer, p_classes integer[] DEFAULT '{}'::integer[], p_epoch integer DEFAULT 0, p_caps text DEFAULT NULL::text) returns jsonb security definer: service_role
 coord.class_epoch(p_project bigint, p_queue smallint) returns integer: service_role
 coord.class_of(p_project bigint, p_queue smallint, p_demands jsonb, OUT class_id integer, OUT made boolean) returns record: service_role
@@ -1223,6 +1389,8 @@ coord.cleanup_sessions(p_project bigint, p_by text, p_stale_minutes integer, p_i
 coord.close_changeset(p_c changesets, p_state text, p_why text, p_by uuid DEFAULT NULL::uuid, p_who text DEFAULT 'gateway'::text) returns text[]: the owner alone
 coord.close_session(p_project bigint, p_session bigint, p_status text, p_reason text) returns jsonb: service_role
 coord.complete_one(p_project bigint, p_s agent_sessions, p_task uuid, p_success boolean, p_result jsonb, p_error text, p_retryable boolean, p_token text, p_raise boolean, p_now timestamp with time zone) returns jsonb: service_role
+coord.complete_plain(p_project bigint, p_sessions bigint[], p_agents text[], p_implicit boolean[], p_ids uuid[], p_tokens text[], p_results jsonb[], p_errors text[], p_now timestamp with time zone, OUT done integer[], OUT wake text[]) returns record: the owner alone
+coord.complete_tasks(p_project bigint, p_sessions bigint[], p_by text[], p_ids uuid[], p_tokens text[], p_results jsonb[]) returns jsonb security definer: service_role
 coord.complete_with_commit(p_project bigint, p_s agent_sessions, p_task uuid, p_result jsonb, p_head text, p_token text, p_raise boolean, p_now timestamp with time zone) returns jsonb: the owner alone
 coord.complete_work(p_project bigint, p_session bigint, p_by text, p_items jsonb) returns jsonb security definer: service_role
 coord.conditions(p_alias text, p_filter jsonb, p_names text[]) returns text: the owner alone
@@ -1233,16 +1401,21 @@ coord.create_run(p_project bigint, p_only bigint, p_by text, p_in jsonb, p_limit
 coord.create_session(p_project bigint, p_only bigint, p_by text, p_in jsonb) returns jsonb security definer: service_role
 coord.cut(p_text text, p_bytes integer) returns text: service_role
 coord.decide(p_c changesets, p_state text, p_reason text, p_audited boolean DEFAULT false) returns text[]: the owner alone
+coord.decide_act(p_project bigint, p_by text, p_agent text, p_id uuid, p_vote text, p_comment text) returns jsonb security definer: service_role
 coord.default_policies() returns jsonb: the owner alone
 coord.delete_agent(p_project bigint, p_by text, p_name text) returns jsonb security definer: service_role
+coord.delete_budget(p_project bigint, p_by text, p_name text) returns jsonb security definer: service_role
 coord.delete_capability(p_project bigint, p_by text, p_name text) returns jsonb security definer: service_role
 coord.delete_session(p_only bigint, p_by text, p_session text, p_tree boolean) returns jsonb security definer: service_role
 coord.deliver_callbacks(p_no_match integer, p_limit integer) returns jsonb security definer: service_role
+coord.deliver_head(p_project bigint, p_source text, p_delivery text, p_action text, p_in jsonb) returns jsonb security definer: service_role
 coord.demands_match(p_demands jsonb, p_claimer jsonb) returns boolean: service_role
 coord.depth_of(p_session text, p_max integer) returns integer: the owner alone
 coord.deregister_runner(p_project bigint, p_only bigint, p_by text, p_runner text, p_self boolean) returns jsonb security definer: service_role
 coord.digest_stands(p_project bigint, p_repository text, p_path text, p_branch text, p_digest text) returns boolean: service_role
+coord.dispatch_hold(p_project bigint, p_agent text, p_session bigint) returns holds: the owner alone
 coord.doc_texts(p_doc jsonb, p_key text) returns text[]: service_role
+coord.drain_runner(p_project bigint, p_only bigint, p_by text, p_runner text, p_drain boolean, p_reason text) returns jsonb security definer: service_role
 coord.drop_memory_index(p_project bigint, p_ids bigint[]) returns void: service_role
 coord.due_projects(p_queue smallint, p_now timestamp with time zone) returns SETOF bigint: service_role
 coord.due_runs(p_now timestamp with time zone, p_limit integer) returns TABLE(run_id text, session_id text, what text): the owner alone
@@ -1264,7 +1437,9 @@ coord.fail_run(p_r runs, p_error text) returns text[]: the owner alone
 coord.fold_memory(p_limit integer) returns integer security definer: service_role
 coord.force_release_locks(p_project bigint, p_by text, p_home bigint, p_space bigint[], p_kind text[], p_base text[], p_key text[], p_path text[], p_repo text[], p_re text[], p_pre text[], p_lk text[], p_agent text, p_reason text) returns jsonb security definer: service_role
 coord.forget_memory(p_project bigint, p_session bigint, p_by text, p_agent text, p_ids uuid[], p_reason text) returns jsonb security definer: service_role
+coord.free_agent(p_project bigint, p_by text, p_kind text, p_agent text, p_session text, p_reason text) returns jsonb security definer: service_role
 coord.free_locks(p_project bigint, p_session bigint, p_reason text) returns jsonb security definer: service_role
+coord.free_runs(p_project bigint, p_limit integer) returns text[]: the owner alone
 coord.free_work(p_project bigint, p_session bigint, p_reason text) returns jsonb security definer: service_role
 coord.gateway_state() returns jsonb security definer: service_role
 coord.get_agent(p_name text, p_raw boolean) returns jsonb security definer: service_role
@@ -1283,10 +1458,18 @@ coord.give_back(p_w work_queue, p_now timestamp with time zone, p_delay integer,
 coord.glob_meet(p_a text, p_b text) returns boolean: service_role
 coord.glob_toks(p_seg text) returns text[]: service_role
 coord.glob_walk(p_a text[], p_b text[], p_deep boolean) returns boolean: service_role
+coord.guardrail_hit(p_project bigint, p_by text, p_agent text, p_session text, p_rule text, p_action text, p_place text, p_command text, p_why text, p_act uuid) returns void security definer: service_role
+coord.guardrail_rules(p_project bigint) returns jsonb security definer: service_role
+coord.hand_over(p_project bigint, p_by text, p_from text, p_from_session text, p_to text, p_to_session text, p_tasks uuid[], p_paths text[], p_note text) returns jsonb security definer: service_role
 coord.has_memories(p_project bigint) returns boolean security definer: service_role
 coord.hear_runner(p_only bigint, p_runner text, p_stale integer) returns boolean: the owner alone
 coord.heartbeat_session(p_project bigint, p_session bigint, p_task text) returns jsonb security definer: service_role
 coord.heartbeat_work(p_project bigint, p_session bigint, p_task uuid, p_lease integer, p_token text) returns jsonb security definer: service_role
+coord.held_name(p_h holds) returns text: the owner alone
+coord.hold_act(p_project bigint, p_by text, p_in jsonb) returns uuid security definer: service_role
+coord.hold_agent(p_project bigint, p_by text, p_kind text, p_agent text, p_session text, p_reason text) returns jsonb security definer: service_role
+coord.hold_refusal(p_h holds) returns jsonb: the owner alone
+coord.hold_target(p_project bigint, p_agent text, p_session text) returns text: the owner alone
 coord.holds_task(p_w work_queue, p_s agent_sessions, p_token text) returns boolean: service_role
 coord.hush_notices(p_project bigint, p_agent text, p_ids uuid[]) returns void: service_role
 coord.import_memory(p_project bigint, p_session bigint, p_by text, p_source text, p_docs jsonb) returns jsonb security definer: service_role
@@ -1303,10 +1486,15 @@ coord.like_agents(p_project bigint, p_name text) returns text: service_role
 coord.limit_key(p_project bigint, p_bound bigint, p_by text, p_name text, p_rate integer, p_streams integer) returns jsonb security definer: service_role
 coord.line_head(p_project bigint, p_repository text, p_line text) returns TABLE(head_sha text, at timestamp with time zone): the owner alone
 coord.line_of(p_source text, p_branch text, p_fork boolean, p_pr integer) returns text: the owner alone
+coord.link_tasks(p_project bigint, p_tasks jsonb, OUT ids bigint[], OUT uuids uuid[], OUT waits integer[], OUT named text[]) returns record: the owner alone
+coord.list_acts(p_project bigint, p_status text, p_limit integer) returns jsonb security definer: service_role
 coord.list_agents(p_tags text[]) returns jsonb security definer: service_role
 coord.list_approvals(p_project bigint, p_status text, p_limit integer) returns jsonb security definer: service_role
+coord.list_budgets(p_project bigint) returns jsonb security definer: service_role
 coord.list_capabilities() returns jsonb security definer: service_role
 coord.list_changesets(p_project bigint, p_filter jsonb, p_limit integer, p_before uuid) returns jsonb security definer: service_role
+coord.list_guardrail_hits(p_project bigint, p_agent text, p_limit integer) returns jsonb security definer: service_role
+coord.list_holds(p_project bigint, p_only bigint, p_agent text) returns jsonb security definer: service_role
 coord.list_keys(p_bound bigint, p_all boolean) returns jsonb security definer: service_role
 coord.list_messages(p_project bigint, p_agent text, p_box text, p_thread text, p_limit integer, p_peek boolean) returns jsonb security definer: service_role
 coord.list_persons() returns jsonb security definer: service_role
@@ -1316,6 +1504,7 @@ coord.list_runners(p_only bigint, p_stale integer, p_remove integer) returns jso
 coord.list_runs(p_project bigint, p_filter jsonb, p_limit integer, p_after text, p_newest boolean) returns jsonb security definer: service_role
 coord.list_sessions(p_project bigint, p_capability text, p_status text, p_limit integer) returns jsonb security definer: service_role
 coord.list_skills(p_project bigint, p_tags text[], p_archived boolean, p_limit integer) returns jsonb security definer: service_role
+coord.list_snoozed(p_project bigint, p_who text) returns jsonb security definer: service_role
 coord.list_trust(p_project bigint, p_agent text, p_repository text, p_limit integer) returns jsonb security definer: service_role
 coord.list_violations(p_project bigint, p_agent text, p_limit integer) returns jsonb security definer: service_role
 coord.list_work(p_project bigint, p_filter jsonb, p_limit integer, p_cursor bigint) returns jsonb security definer: service_role
@@ -1378,6 +1567,8 @@ coord.message_json(p_m messages, p_full boolean) returns jsonb: service_role
 coord.message_notice_data(p_m messages) returns jsonb: service_role
 coord.message_notice_text(p_m messages) returns text: service_role
 coord.message_recipients_of(p_project bigint, p_sender text, p_to text[], p_unknown boolean, OUT v_to text[], OUT v_unknown text[]) returns record: service_role
+coord.move_locks(p_locks file_locks[], p_to agent_sessions, p_now timestamp with time zone) returns jsonb: the owner alone
+coord.move_tasks(p_tasks work_queue[], p_to agent_sessions, p_now timestamp with time zone) returns jsonb: the owner alone
 coord.name_meet(p_a text, p_b text) returns boolean: service_role
 coord.new_memory(p_project bigint, p_agent text, p_type text, p_session text, p_doc jsonb, p_hash bigint, p_at timestamp with time zone, p_tokens integer) returns memory_episodic: service_role
 coord.no_changeset() returns void: the owner alone
@@ -1386,12 +1577,14 @@ coord.no_session() returns void: the owner alone
 coord.nonempty_classes(p_project bigint, p_queue smallint, p_classes integer[]) returns integer[]: service_role
 coord.not_impartial(p_c changesets, p_who text) returns text: the owner alone
 coord.not_yours(p_task uuid, p_w work_queue) returns jsonb: service_role
+coord.note_hand_over(p_from text, p_session text, p_to agent_sessions, p_by text, p_note text, p_tasks work_queue[], p_paths text[]) returns jsonb: the owner alone
 coord.note_move(p_project bigint, p_repository text, p_line text, p_before text, p_after text, p_at timestamp with time zone, p_push boolean) returns boolean: the owner alone
 coord.note_outcome(p_c changesets) returns void: the owner alone
 coord.note_waived_failure(p_c changesets, p_reason text) returns void: the owner alone
 coord.notice(p_project bigint, p_session bigint, p_kind text, p_text text, p_data jsonb DEFAULT NULL::jsonb) returns void: service_role
 coord.notify_out(p_project bigint, p_key text, p_payload jsonb) returns text[]: the owner alone
 coord.now() returns timestamp with time zone: service_role
+coord.nudge_agent(p_project bigint, p_by text, p_sender text, p_agent text, p_session text, p_text text) returns jsonb security definer: service_role
 coord.old_sessions(p_before timestamp with time zone, p_limit integer) returns SETOF sessions: the owner alone
 coord.on_approval_wanted(p_c changesets) returns text[]: the owner alone
 coord.on_verdict(p_c changesets) returns text[]: the owner alone
@@ -1401,6 +1594,9 @@ coord.open_session(p_project bigint, p_agent text, p_type text, p_session text) 
 coord.orchestrated_sessions(p_project bigint, p_filter jsonb, p_limit integer, p_before text) returns jsonb security definer: service_role
 coord.outcome_flags(p_outcome text) returns integer: service_role
 coord.override_changeset(p_only bigint, p_by text, p_who text, p_id uuid, p_verdict text, p_reason text) returns jsonb security definer: service_role
+coord.pause_of(p_project bigint, p_agent text, p_session bigint) returns holds: the owner alone
+coord.period_end(p_period text, p_at timestamp with time zone) returns timestamp with time zone: the owner alone
+coord.period_start(p_period text, p_at timestamp with time zone) returns timestamp with time zone: the owner alone
 coord.policy_base(p_tier integer) returns jsonb: the owner alone
 coord.policy_history(p_project bigint, p_name text, p_limit integer) returns jsonb security definer: service_role
 coord.policy_version(p_project bigint) returns bigint security definer: service_role
@@ -1424,6 +1620,7 @@ coord.purge_messages(p_before timestamp with time zone, p_limit integer) returns
 coord.purge_outbox(p_days integer, p_limit integer) returns integer security definer: service_role
 coord.purge_sessions(p_before timestamp with time zone, p_limit integer) returns jsonb: the owner alone
 coord.put_agent(p_project bigint, p_by text, p_name text, p_in jsonb, p_create boolean) returns jsonb security definer: service_role
+coord.put_aside(p_w work_queue, p_now timestamp with time zone) returns void: the owner alone
 coord.put_capability(p_project bigint, p_by text, p_name text, p_in jsonb, p_create boolean) returns jsonb security definer: service_role
 coord.put_memory_index(p_project bigint, p_id bigint, p_kind smallint, p_rev integer, p_at timestamp with time zone, p_group bigint, p_seq integer, p_new_group boolean, p_flags integer, p_skill integer, p_terms bigint[], p_sig bytea, p_words text[], p_title integer, p_body integer, p_version integer) returns void: service_role
 coord.put_policy(p_project bigint, p_by text, p_name text, p_in jsonb, p_create boolean, p_version integer) returns jsonb security definer: service_role
@@ -1434,6 +1631,7 @@ coord.read_handoffs(p_project bigint, p_agent text, p_limit integer) returns jso
 coord.read_session(p_only bigint, p_session text) returns sessions: the owner alone
 coord.ready_topics(p_projects bigint[], p_queues smallint[], p_limit integer DEFAULT 64) returns text[] security definer: service_role
 coord.ready_work(p_project bigint, p_types text[], p_limit integer) returns jsonb security definer: service_role
+coord.receiving_session(p_project bigint, p_agent text, p_session text) returns bigint: the owner alone
 coord.record_skill_use(p_project bigint, p_session bigint, p_by text, p_skill uuid, p_success boolean) returns jsonb security definer: service_role
 coord.recorded_violations(p_project bigint, p_agent text, p_paths text[], p_hours integer) returns jsonb security definer: service_role
 coord.recover_runs(p_mode text, p_stale integer, p_limit integer) returns jsonb security definer: service_role
@@ -1452,6 +1650,7 @@ coord.renew_work(p_project bigint, p_session bigint) returns integer security de
 coord.reopen_changeset(p_c changesets, p_why text) returns text[]: the owner alone
 coord.report_digests(p_project bigint, p_agent text, p_session bigint, p_by text, p_repository text, p_branch text, p_files jsonb) returns jsonb security definer: service_role
 coord.report_run(p_only bigint, p_by text, p_runner text, p_run text, p_kind text, p_text text, p_stale integer) returns jsonb security definer: service_role
+coord.report_usage(p_project bigint, p_sid bigint, p_by text, p_agent text, p_session text, p_reports jsonb) returns jsonb security definer: service_role
 coord.report_violations(p_project bigint, p_session bigint, p_by text, p_repository text, p_rows jsonb, p_tool text, p_command text, p_stage text, p_unknown boolean, p_bypass text) returns jsonb security definer: service_role
 coord.repository_of_remote(p_remote text) returns TABLE(project_id bigint, remote text) security definer: service_role
 coord.requeue_run(p_r runs, p_delay integer, p_error text) returns text[]: the owner alone
@@ -1485,6 +1684,7 @@ coord.runner_task_classes(p_r runners) returns TABLE(project_id bigint, classes 
 coord.runner_task_lanes(p_r runners) returns text[]: the owner alone
 coord.runner_topic(p_runner text) returns text: the owner alone
 coord.runner_wire(p_r runners, p_now timestamp with time zone, p_stale integer) returns jsonb: the owner alone
+coord.safeguards(p_project bigint) returns jsonb security definer: service_role
 coord.save_trust(p_t agent_trust) returns void: the owner alone
 coord.seed_new_project() returns trigger security definer: the owner alone
 coord.seed_policies(p_project bigint) returns void: the owner alone
@@ -1496,14 +1696,19 @@ coord.session_events(p_only bigint, p_session text, p_after bigint, p_limit inte
 coord.session_result(p_only bigint, p_session text) returns jsonb security definer: service_role
 coord.session_status(p_only bigint, p_session text) returns jsonb security definer: service_role
 coord.session_wire(p_s sessions) returns jsonb: the owner alone
+coord.set_budget(p_project bigint, p_by text, p_in jsonb) returns jsonb security definer: service_role
+coord.set_guardrail(p_project bigint, p_by text, p_rule text, p_action text, p_pattern text, p_reason text) returns void security definer: service_role
 coord.set_memory_policy(p_project bigint, p_by text, p_layer text, p_archive integer, p_delete integer) returns jsonb security definer: service_role
+coord.set_safeguards(p_project bigint, p_by text, p_acts text[], p_reason text) returns jsonb security definer: service_role
 coord.set_session(p_s sessions, p_status text) returns text[]: the owner alone
 coord.set_trust(p_project bigint, p_by text, p_agent text, p_repository text, p_level integer, p_ceiling integer, p_reason text) returns jsonb security definer: service_role
 coord.settle(p_project bigint, p_id uuid, p_audited boolean DEFAULT false) returns text[]: the owner alone
+coord.settle_budgets(p_project bigint, p_names text[], p_now timestamp with time zone) returns jsonb: the owner alone
 coord.settle_tasks(p_limit integer) returns jsonb: the owner alone
 coord.similar_words(p_project bigint, p_words text[]) returns TABLE(asked text, word text, score real) security definer: service_role
 coord.skill_json(p_k memory_procedural) returns jsonb: service_role
 coord.skill_mean(p_uses integer, p_successes integer) returns integer: service_role
+coord.snooze(p_project bigint, p_by text, p_who text, p_item text, p_until timestamp with time zone, p_reason text) returns jsonb security definer: service_role
 coord.status_out(p_c changesets) returns void: the owner alone
 coord.stop_locked(p_r runs) returns jsonb: the owner alone
 coord.stop_one_session(p_s sessions) returns jsonb: the owner alone
@@ -1516,8 +1721,10 @@ coord.store_policy(p_project bigint, p_by text, p_id uuid, p_in jsonb) returns v
 coord.store_route(p_project bigint, p_id uuid, p_version integer, p_in jsonb) returns jsonb security definer: service_role
 coord.store_skill(p_project bigint, p_session bigint, p_by text, p_name text, p_description text, p_steps jsonb, p_tags text[]) returns jsonb security definer: service_role
 coord.submit_changeset(p_project bigint, p_session bigint, p_by text, p_in jsonb) returns jsonb security definer: service_role
+coord.submit_tasks(p_project bigint, p_sessions bigint[], p_by text[], p_repositories text[], p_tasks jsonb, OUT ids uuid[], OUT statuses text[], OUT blocked boolean[], OUT lanes integer[], OUT units integer[], OUT made boolean) returns record security definer: service_role
 coord.submit_work(p_project bigint, p_session bigint, p_by text, p_repository text, p_tasks jsonb) returns jsonb security definer: service_role
 coord.supersede_line(p_project bigint, p_repository text, p_line text, p_keep uuid, p_state text, p_why text) returns text[]: the owner alone
+coord.sweep_budgets(p_limit integer) returns jsonb security definer: service_role
 coord.sweep_changesets(p_limit integer, p_queue_seconds integer, p_blocked_seconds integer) returns jsonb security definer: service_role
 coord.sweep_deadlines(p_project bigint, p_now timestamp with time zone, p_limit integer) returns jsonb: service_role
 coord.sweep_leases(p_project bigint, p_now timestamp with time zone, p_limit integer) returns jsonb: service_role
@@ -1546,6 +1753,7 @@ coord.task_levels(p_n integer, p_from integer[], p_to integer[]) returns integer
 coord.task_prompt(p_w work_queue) returns text: the owner alone
 coord.task_state(p_w work_queue) returns text: service_role
 coord.task_why(p_w work_queue, OUT why text, OUT waits_for jsonb) returns record: service_role
+coord.tell_held(p_h holds, p_text text) returns text[]: the owner alone
 coord.tell_parent(p_s sessions, p_r runs, p_failed boolean, p_text text) returns text[]: the owner alone
 coord.tell_session(p_project bigint, p_ref bigint, p_text text, p_data jsonb) returns text[]: the owner alone
 coord.texts(p_list jsonb) returns text[]: the owner alone
@@ -1565,10 +1773,15 @@ coord.unblock(p_project bigint, p_ids bigint[], p_now timestamp with time zone) 
 coord.undo_locks(p_project bigint, p_session bigint, p_by text, p_token bigint) returns jsonb security definer: service_role
 coord.union_texts(p_a text[], p_b text[]) returns text[]: service_role
 coord.unready(p_project bigint, p_queue smallint, p_class integer, p_priority smallint, p_id bigint) returns void: service_role
+coord.unsnooze(p_project bigint, p_by text, p_who text, p_item text) returns jsonb security definer: service_role
 coord.unvote_from_forge(p_project bigint, p_repository text, p_head text, p_login text) returns jsonb security definer: service_role
 coord.update_session(p_only bigint, p_by text, p_session text, p_in jsonb) returns jsonb security definer: service_role
 coord.update_working(p_project bigint, p_session bigint, p_by text, p_item jsonb, p_changes jsonb) returns jsonb security definer: service_role
+coord.usage_rows(p_project bigint, p_sid bigint, p_agent text, p_session text, p_reports jsonb, p_now timestamp with time zone) returns TABLE(key text, at timestamp with time zone, model text, agent_id text, session_id text, run_id text, task_id uuid, i bigint, o bigint, cr bigint, cw bigint, micros bigint, source text): the owner alone
+coord.usage_sum(p_key text, p_i numeric, p_o numeric, p_cr numeric, p_cw numeric, p_micros numeric, p_n numeric, p_z numeric) returns jsonb: the owner alone
+coord.usage_summary(p_project bigint, p_by text, p_filter jsonb, p_since timestamp with time zone, p_until timestamp with time zone, p_limit integer) returns jsonb security definer: service_role
 coord.uuid7() returns uuid: service_role
+coord.uuid7_many(p_n integer) returns uuid[]: the owner alone
 coord.vector_schema() returns text: service_role
 coord.verdict_findings(p_c changesets) returns jsonb: the owner alone
 coord.verdict_of(p_c changesets) returns jsonb: the owner alone
@@ -1579,6 +1792,7 @@ coord.verification_status(p_project bigint, p_agent text, p_changeset uuid, p_he
 coord.verify_lock(p_project bigint, p_home bigint, p_space bigint[], p_kind text[], p_base text[], p_key text[], p_path text[], p_repo text[], p_re text[], p_pre text[], p_lk text[], p_token bigint) returns jsonb security definer: service_role
 coord.vote_approval(p_only bigint, p_by text, p_voter text, p_role text, p_id uuid, p_vote text, p_comment text, p_head text) returns jsonb security definer: service_role
 coord.vote_from_forge(p_project bigint, p_repository text, p_head text, p_login text, p_permission text, p_teams text[], p_source text, p_vote text, p_comment text) returns jsonb security definer: service_role
+coord.wake_held(p_project bigint) returns text[]: the owner alone
 coord.why_again(p_c changesets, p_in jsonb, p_newer boolean) returns text: the owner alone
 coord.why_not_ready(p_project bigint, p_task uuid, p_agent text) returns jsonb security definer: service_role
 coord.why_run(p_only bigint, p_run text, p_stale integer) returns jsonb security definer: service_role
@@ -1588,6 +1802,7 @@ coord.work_claimer(p_session agent_sessions, p_types text[], p_tags text[]) retu
 coord.work_classes(p_project bigint, p_session bigint, p_types text[], p_tags text[]) returns jsonb security definer: service_role
 coord.work_counts(p_project bigint) returns jsonb: service_role
 coord.work_session(p_project bigint, p_session bigint) returns agent_sessions: service_role
+coord.work_sessions(p_project bigint, p_sessions bigint[], OUT agents text[], OUT implicit boolean[]) returns record: the owner alone
 coord.work_stats(p_project bigint) returns jsonb security definer: service_role
 coord.work_topic(p_project bigint) returns text: service_role
 coord.working_session(p_project bigint, p_agent text, p_task uuid) returns text security definer: service_role
@@ -1612,6 +1827,9 @@ supabase_realtime: public.agent_sessions, public.approval_queue, public.changese
 
 -- policies
 coord.lock_wait_keys: lock_wait_keys_service for SELECT to service_role using (true) check ()
+public.acts: acts_read for SELECT to authenticated using ((project_id IN ( SELECT projects.id
+   FROM projects))) check ()
+public.acts: acts_service for ALL to service_role using (true) check (true)
 public.agent_blueprints: agent_blueprints_read for SELECT to authenticated using (true) check ()
 public.agent_blueprints: agent_blueprints_service for ALL to service_role using (true) check (true)
 public.agent_sessions: agent_sessions_read for SELECT to anon, authenticated using ((project_id IN ( SELECT projects.id
@@ -1629,6 +1847,9 @@ public.approval_queue: approval_queue_service for ALL to service_role using (tru
 public.approval_votes: approval_votes_read for SELECT to anon, authenticated using ((project_id IN ( SELECT projects.id
    FROM projects))) check ()
 public.approval_votes: approval_votes_service for ALL to service_role using (true) check (true)
+public.budgets: budgets_read for SELECT to authenticated using ((project_id IN ( SELECT projects.id
+   FROM projects))) check ()
+public.budgets: budgets_service for ALL to service_role using (true) check (true)
 public.capabilities: capabilities_read for SELECT to authenticated using (true) check ()
 public.capabilities: capabilities_service for ALL to service_role using (true) check (true)
 public.changeset_events: changeset_events_read for SELECT to anon, authenticated using ((project_id IN ( SELECT projects.id
@@ -1646,9 +1867,18 @@ public.events: events_service for ALL to service_role using (true) check (true)
 public.file_locks: file_locks_read for SELECT to anon, authenticated using ((project_id IN ( SELECT projects.id
    FROM projects))) check ()
 public.file_locks: file_locks_service for ALL to service_role using (true) check (true)
+public.guardrail_rules: guardrail_rules_read for SELECT to authenticated using ((project_id IN ( SELECT projects.id
+   FROM projects))) check ()
+public.guardrail_rules: guardrail_rules_service for ALL to service_role using (true) check (true)
+public.guardrail_violations: guardrail_violations_read for SELECT to authenticated using ((project_id IN ( SELECT projects.id
+   FROM projects))) check ()
+public.guardrail_violations: guardrail_violations_service for ALL to service_role using (true) check (true)
 public.handoff_documents: handoff_documents_read for SELECT to anon, authenticated using ((project_id IN ( SELECT projects.id
    FROM projects))) check ()
 public.handoff_documents: handoff_documents_service for ALL to service_role using (true) check (true)
+public.holds: holds_read for SELECT to anon, authenticated using ((project_id IN ( SELECT projects.id
+   FROM projects))) check ()
+public.holds: holds_service for ALL to service_role using (true) check (true)
 public.lock_violations: lock_violations_read for SELECT to anon, authenticated using ((project_id IN ( SELECT projects.id
    FROM projects))) check ()
 public.lock_violations: lock_violations_service for ALL to service_role using (true) check (true)
@@ -1685,6 +1915,9 @@ public.sessions: sessions_service for ALL to service_role using (true) check (tr
 public.trust_events: trust_events_read for SELECT to anon, authenticated using ((project_id IN ( SELECT projects.id
    FROM projects))) check ()
 public.trust_events: trust_events_service for ALL to service_role using (true) check (true)
+public.usage_reports: usage_reports_read for SELECT to authenticated using ((project_id IN ( SELECT projects.id
+   FROM projects))) check ()
+public.usage_reports: usage_reports_service for ALL to service_role using (true) check (true)
 public.verification_policies: verification_policies_read for SELECT to anon, authenticated using ((project_id IN ( SELECT projects.id
    FROM projects))) check ()
 public.verification_policies: verification_policies_service for ALL to service_role using (true) check (true)
@@ -1699,6 +1932,8 @@ public.work_queue: work_queue_read for SELECT to anon, authenticated using ((pro
 public.work_queue: work_queue_service for ALL to service_role using (true) check (true)
 
 -- grants
+acts: DELETE, INSERT, SELECT, UPDATE to service_role
+acts: SELECT to authenticated
 agent_blueprints: DELETE, INSERT, SELECT, UPDATE to service_role
 agent_blueprints: SELECT to anon
 agent_blueprints: SELECT to authenticated
@@ -1718,6 +1953,8 @@ approval_queue: SELECT to authenticated
 approval_votes: DELETE, INSERT, SELECT, UPDATE to service_role
 approval_votes: SELECT to anon
 approval_votes: SELECT to authenticated
+budgets: DELETE, INSERT, SELECT, UPDATE to service_role
+budgets: SELECT to authenticated
 capabilities: DELETE, INSERT, SELECT, UPDATE to service_role
 capabilities: SELECT to anon
 capabilities: SELECT to authenticated
@@ -1740,9 +1977,17 @@ events_id_seq: USAGE to service_role
 file_locks: DELETE, INSERT, SELECT, UPDATE to service_role
 file_locks: SELECT to anon
 file_locks: SELECT to authenticated
+guardrail_rules: DELETE, INSERT, SELECT, UPDATE to service_role
+guardrail_rules: SELECT to authenticated
+guardrail_violations: DELETE, INSERT, SELECT, UPDATE to service_role
+guardrail_violations: SELECT to authenticated
+guardrail_violations_id_seq: USAGE to service_role
 handoff_documents: DELETE, INSERT, SELECT, UPDATE to service_role
 handoff_documents: SELECT to anon
 handoff_documents: SELECT to authenticated
+holds: DELETE, INSERT, SELECT, UPDATE to service_role
+holds: SELECT to anon
+holds: SELECT to authenticated
 lock_list: SELECT to anon
 lock_list: SELECT to authenticated
 lock_list: SELECT to service_role
@@ -1789,6 +2034,8 @@ trust_events: DELETE, INSERT, SELECT, UPDATE to service_role
 trust_events: SELECT to anon
 trust_events: SELECT to authenticated
 trust_events_id_seq: USAGE to service_role
+usage_reports: DELETE, INSERT, SELECT, UPDATE to service_role
+usage_reports: SELECT to authenticated
 verification_policies: DELETE, INSERT, SELECT, UPDATE to service_role
 verification_policies: SELECT to anon
 verification_policies: SELECT to authenticated

@@ -20,16 +20,17 @@ type row struct {
 }
 
 var table = map[client.Code]row{
-	client.CodeInvalid:         {http.StatusUnprocessableEntity, false},
-	client.CodeUnauthenticated: {http.StatusUnauthorized, false},
-	client.CodeForbidden:       {http.StatusForbidden, false},
-	client.CodeNotFound:        {http.StatusNotFound, false},
-	client.CodeConflict:        {http.StatusConflict, false},
-	client.CodeLeaseLost:       {http.StatusGone, false},
-	client.CodeTooLarge:        {http.StatusRequestEntityTooLarge, false},
-	client.CodeExhausted:       {http.StatusTooManyRequests, true},
-	client.CodeInternal:        {http.StatusInternalServerError, false},
-	client.CodeUnavailable:     {http.StatusServiceUnavailable, true},
+	client.CodeInvalid:          {http.StatusUnprocessableEntity, false},
+	client.CodeUnauthenticated:  {http.StatusUnauthorized, false},
+	client.CodeForbidden:        {http.StatusForbidden, false},
+	client.CodeNotFound:         {http.StatusNotFound, false},
+	client.CodeConflict:         {http.StatusConflict, false},
+	client.CodeLeaseLost:        {http.StatusGone, false},
+	client.CodeApprovalRequired: {http.StatusPreconditionRequired, false},
+	client.CodeTooLarge:         {http.StatusRequestEntityTooLarge, false},
+	client.CodeExhausted:        {http.StatusTooManyRequests, true},
+	client.CodeInternal:         {http.StatusInternalServerError, false},
+	client.CodeUnavailable:      {http.StatusServiceUnavailable, true},
 }
 
 // Status returns the HTTP status of a code, 500 for an unknown one.

@@ -269,16 +269,17 @@ func commonHeaders() map[string]*huma.Param {
 
 // errorTexts say when each code is answered.
 var errorTexts = map[client.Code]string{
-	client.CodeInvalid:         "the request is wrong; nothing was changed",
-	client.CodeUnauthenticated: "no key, or one that is not known",
-	client.CodeForbidden:       "the key may not do this, or not as this agent",
-	client.CodeNotFound:        "there is no such thing in this project",
-	client.CodeConflict:        "the state does not allow it, or a request key was reused",
-	client.CodeLeaseLost:       "the fencing token or lease sent is stale",
-	client.CodeTooLarge:        "the request is larger than the server accepts",
-	client.CodeExhausted:       "a limit was reached; retry later",
-	client.CodeInternal:        "a defect of the server",
-	client.CodeUnavailable:     "cannot tell: the database or the server is away; never means nothing found",
+	client.CodeInvalid:          "the request is wrong; nothing was changed",
+	client.CodeUnauthenticated:  "no key, or one that is not known",
+	client.CodeForbidden:        "the key may not do this, or not as this agent",
+	client.CodeNotFound:         "there is no such thing in this project",
+	client.CodeConflict:         "the state does not allow it, or a request key was reused",
+	client.CodeLeaseLost:        "the fencing token or lease sent is stale",
+	client.CodeApprovalRequired: "it waits for a person now; nothing was changed. act_id names what waits",
+	client.CodeTooLarge:         "the request is larger than the server accepts",
+	client.CodeExhausted:        "a limit was reached; retry later",
+	client.CodeInternal:         "a defect of the server",
+	client.CodeUnavailable:      "cannot tell: the database or the server is away; never means nothing found",
 }
 
 func errorResponses(reg *schemas) map[string]*huma.Response {

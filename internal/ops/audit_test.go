@@ -238,6 +238,46 @@ func TestEveryChangeWritesOneAuditRow(t *testing.T) {
 		func() change {
 			return change{operation: "set_trust", args: map[string]any{"agent": "bob", "level": 3.0}}
 		},
+		func() change {
+			return change{operation: "pause_agent", args: map[string]any{"agent": "bob", "reason": "wait"}}
+		},
+		func() change { return change{operation: "resume_agent", args: map[string]any{"agent": "bob"}} },
+		func() change {
+			return change{operation: "drain_agent", args: map[string]any{"agent": "bob", "reason": "enough"}}
+		},
+		func() change { return change{operation: "undrain_agent", args: map[string]any{"agent": "bob"}} },
+		func() change {
+			must[client.RegisteredRunner](w, admin, "", "", "register_runner", map[string]any{"hostname": "d", "project_dir": "/w", "executor_profile": "p"})
+			return change{operation: "drain_runner", args: map[string]any{"runner_id": scan[string](w, `select runner_id from public.runners where hostname = 'd'`)}}
+		},
+		func() change {
+			return change{operation: "undrain_runner", args: map[string]any{"runner_id": scan[string](w, `select runner_id from public.runners where hostname = 'd'`)}}
+		},
+		func() change { return change{operation: "nudge_agent", args: map[string]any{"agent": "bob"}} },
+		func() change {
+			must[client.LockResult](w, anyone, "bob", "s", "acquire_lock", map[string]any{"file_path": "over.go"})
+			return change{operation: "hand_over", args: map[string]any{"from": "bob", "to": "ana", "file_paths": []any{"over.go"}, "note": "go on"}}
+		},
+		func() change { return change{operation: "snooze", args: map[string]any{"item": "t-1"}} },
+		func() change { return change{operation: "unsnooze", args: map[string]any{"item": "t-1"}} },
+		func() change {
+			return change{operation: "report_usage", args: map[string]any{"reports": []any{map[string]any{"key": "u1", "input_tokens": 5.0}}}}
+		},
+		func() change {
+			return change{operation: "set_budget", args: map[string]any{"name": "b", "limit_tokens": 1000.0}}
+		},
+		func() change { return change{operation: "delete_budget", args: map[string]any{"name": "b"}} },
+		func() change {
+			return change{operation: "set_guardrail", args: map[string]any{"rule": "clean-all", "action": "allow", "reason": "build machine"}}
+		},
+		func() change {
+			return change{operation: "check_guardrail", args: map[string]any{"rules": []any{"drop-table"}, "command": "psql -c 'drop table x'"}}
+		},
+		func() change { return change{operation: "deny_act", args: waitingCommand(w, "rm -rf /")} },
+		func() change { return change{operation: "approve_act", args: waitingCommand(w, "rm -rf /etc")} },
+		func() change {
+			return change{operation: "set_safeguards", args: map[string]any{"two_person": []any{}, "reason": "none"}}
+		},
 		func() change { return change{operation: "cleanup_agents"} },
 		func() change { return change{operation: "purge_audit", args: map[string]any{"days": 30.0}} },
 		func() change { return change{operation: "end_session"} },
@@ -251,6 +291,11 @@ func TestEveryChangeWritesOneAuditRow(t *testing.T) {
 			t.Errorf("%s changes something and is not covered here", d.Name)
 		}
 	}
+}
+
+// waitingCommand has a destructive command of bob's stopped and names the act that waits.
+func waitingCommand(w *world, command string) map[string]any {
+	return map[string]any{"act_id": must[client.GuardrailAnswer](w, anyone, "bob", "s", "check_guardrail", map[string]any{"rules": []any{"delete-root"}, "command": command}).ActID}
 }
 
 // oneRow makes the change and checks that it wrote its one row.

@@ -7,7 +7,7 @@ import (
 )
 
 // locks declares the operations on file locks.
-func locks(c *op.Catalogue, d Deps) {
+func locks(c *op.Catalogue, d Deps, held heldOps) {
 	s := d.Store
 	op.Register(c, op.Op[client.AcquireLock, client.LockResult]{
 		Name: "acquire_lock", Title: "Acquire lock",
@@ -50,7 +50,10 @@ func locks(c *op.Catalogue, d Deps) {
 		Name: "force_release_lock", Title: "Force-release lock",
 		Text:   "A reviewer takes a lock away from its holder, who is told why. For a stuck team; the holder may still be writing.",
 		Routes: []op.Route{{Method: "POST", Path: "/locks/force-release"}, {Method: "DELETE", Path: "/locks/*file_path"}}, Scope: ident.Reviewer,
-		Tool: op.Tool{Profile: op.Full, Destructive: true}, CLI: "lock force-release", Do: s.ForceReleaseLock,
+		Tool: op.Tool{Profile: op.Full, Destructive: true}, CLI: "lock force-release",
+		Do: secondPerson(s, held, forceRelease, "force_release_lock", func(in client.ForceReleaseLock) (string, string) {
+			return "take the lock on " + in.FilePath + " away", in.Reason
+		}, s.ForceReleaseLock),
 	})
 	op.Register(c, op.Op[client.RenewLocks, client.RenewedLocks]{
 		Name: "renew_locks", Title: "Renew locks",

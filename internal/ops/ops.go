@@ -19,7 +19,8 @@ type Deps struct {
 func Catalogue(d Deps) *op.Catalogue {
 	c := op.NewCatalogue()
 	brief(c, d.Store)
-	locks(c, d)
+	held := heldOps{}
+	locks(c, d, held)
 	work(c, d)
 	sessions(c, d.Store)
 	messages(c, d.Store, d.Hub)
@@ -33,18 +34,22 @@ func Catalogue(d Deps) *op.Catalogue {
 	runs(c, d.Store)
 	runners(c, d.Store)
 	blueprints(c, d.Store)
-	policies(c, d.Store)
+	policies(c, d.Store, held)
 	changesets(c, d.Store)
 	approvals(c, d.Store)
 	verification(c, d.Store, d.Hub)
 	trust(c, d.Store)
+	holds(c, d.Store)
+	usage(c, d.Store)
+	guardrails(c, d.Store, held)
+	acts(c, d.Store, held)
 	return c
 }
 
 // GatewayCatalogue declares what the verification gateway serves itself, beside its webhooks.
 func GatewayCatalogue(d Deps) *op.Catalogue {
-	c := op.NewCatalogue()
-	policies(c, d.Store)
+	c, held := op.NewCatalogue(), heldOps{}
+	policies(c, d.Store, held)
 	changesets(c, d.Store)
 	approvals(c, d.Store)
 	verification(c, d.Store, d.Hub)

@@ -30,6 +30,32 @@ export interface AcquireLock {
   wait_seconds?: number;
 }
 
+export interface Acts {
+  acts: Array<{
+    act_id: string;
+    agent_id?: string;
+    arguments?: Record<string, unknown>;
+    comment?: string;
+    created_at: string;
+    decided_at?: string;
+    decided_by?: string;
+    expires_at: string;
+    /** command: of a tool call, which may be made once when it is approved; the others: the operation is done with the approval (one of command, work, force_release, policies, guardrails, safeguards) */
+    kind: "command" | "work" | "force_release" | "policies" | "guardrails" | "safeguards";
+    /** what is done when it is approved */
+    operation: string;
+    requested_by: string;
+    session_id?: string;
+    /** approved: a command that was let through and has not run yet; used: done (one of pending, approved, denied, used, expired) */
+    status: "pending" | "approved" | "denied" | "used" | "expired";
+    /** one line: what and on what */
+    title: string;
+    /** why it is asked, and the reason given */
+    why?: string;
+  }> | null;
+  truncated: boolean;
+}
+
 export interface AgentBlueprint {
   capabilities: Array<string> | null;
   created_at: string;
@@ -122,6 +148,10 @@ export interface Agents {
     current_task?: string;
     delegated_from?: string;
     ended_at?: string;
+    held_by?: string;
+    /** it is kept from new work: see list_holds (one of pause, drain, budget) */
+    hold?: "pause" | "drain" | "budget";
+    hold_reason?: string;
     /** absent: it never sent one and so cannot lapse */
     last_heartbeat?: string;
     /** last call or heartbeat, RFC 3339 UTC */
@@ -260,6 +290,13 @@ export interface Brief {
     next_steps: Array<string> | null;
     summary: string;
   };
+  /** you are kept from new work: do as next says */
+  hold?: {
+    next: string;
+    /** one of agent_paused, agent_draining, budget_exhausted */
+    reason: "agent_paused" | "agent_draining" | "budget_exhausted";
+    why: string;
+  };
   /** what earlier agents learned about the files and tasks at hand */
   lessons?: Array<{
     memory_id?: string;
@@ -314,6 +351,56 @@ export interface Brief {
   /** lists were cut to fit; the totals are right */
   shortened?: boolean;
   unread: number;
+}
+
+export interface Budget {
+  /** one of warn, stop */
+  action: "warn" | "stop";
+  agent?: string;
+  limit_tokens?: number;
+  limit_usd?: number;
+  name: string;
+  /** of the limit that is nearer */
+  percent: number;
+  /** one of day, month, total */
+  period: "day" | "month" | "total";
+  period_end?: string;
+  period_start?: string;
+  set_by: string;
+  spent_tokens: number;
+  spent_usd: number;
+  /** exceeded: over the limit, and action is warn (one of ok, warned, exceeded, stopped) */
+  state: "ok" | "warned" | "exceeded" | "stopped";
+  state_since?: string;
+  /** reports of this period without a cost: a limit in USD does not see them */
+  uncosted?: number;
+  warn_percent: number;
+}
+
+export interface Budgets {
+  budgets: Array<{
+    /** one of warn, stop */
+    action: "warn" | "stop";
+    agent?: string;
+    limit_tokens?: number;
+    limit_usd?: number;
+    name: string;
+    /** of the limit that is nearer */
+    percent: number;
+    /** one of day, month, total */
+    period: "day" | "month" | "total";
+    period_end?: string;
+    period_start?: string;
+    set_by: string;
+    spent_tokens: number;
+    spent_usd: number;
+    /** exceeded: over the limit, and action is warn (one of ok, warned, exceeded, stopped) */
+    state: "ok" | "warned" | "exceeded" | "stopped";
+    state_since?: string;
+    /** reports of this period without a cost: a limit in USD does not see them */
+    uncosted?: number;
+    warn_percent: number;
+  }> | null;
 }
 
 export interface CancelChangeset {
@@ -693,6 +780,19 @@ export interface Changesets {
   truncated?: boolean;
 }
 
+export interface CheckGuardrail {
+  /** the host can ask its person itself */
+  asks?: boolean;
+  /** at most 4000 characters */
+  command: string;
+  /** the rules that the command meets; the strictest counts (at most 20 items) */
+  rules: Array<string> | null;
+  /** at most 100 characters */
+  tool?: string;
+  /** what it would destroy (at most 500 characters) */
+  why?: string;
+}
+
 export interface CheckLocks {
   /** only locks that count on this branch (at most 255 characters) */
   branch?: string;
@@ -1035,6 +1135,38 @@ export interface CreatedRun {
   status: "pending";
 }
 
+export interface DecideAct {
+  /** uuid */
+  act_id: string;
+  /** kept, and told to who asked (at most 2000 characters) */
+  comment?: string;
+}
+
+export interface DecidedAct {
+  act_id: string;
+  agent_id?: string;
+  arguments?: Record<string, unknown>;
+  comment?: string;
+  created_at: string;
+  decided_at?: string;
+  decided_by?: string;
+  expires_at: string;
+  /** command: of a tool call, which may be made once when it is approved; the others: the operation is done with the approval (one of command, work, force_release, policies, guardrails, safeguards) */
+  kind: "command" | "work" | "force_release" | "policies" | "guardrails" | "safeguards";
+  /** what is done when it is approved */
+  operation: string;
+  requested_by: string;
+  /** approved: what the operation answered */
+  result?: Record<string, unknown>;
+  session_id?: string;
+  /** approved: a command that was let through and has not run yet; used: done (one of pending, approved, denied, used, expired) */
+  status: "pending" | "approved" | "denied" | "used" | "expired";
+  /** one line: what and on what */
+  title: string;
+  /** why it is asked, and the reason given */
+  why?: string;
+}
+
 export interface DeletedSession {
   deleted: {
     events_count: number;
@@ -1103,6 +1235,8 @@ export interface EndedSession {
 }
 
 export interface Error {
+  /** with code approval_required: the act that waits */
+  act_id?: string;
   code: string;
   detail: unknown;
   field?: string;
@@ -1162,6 +1296,15 @@ export interface ForgottenMemory {
   unknown: Array<string> | null;
 }
 
+export interface FreeAgent {
+  /** agent id; * = the hold on every agent of the project (at most 200 characters) */
+  agent: string;
+  /** shown to the agent and kept (at most 500 characters) */
+  reason?: string;
+  /** the hold on this session of the agent (at most 200 characters) */
+  session?: string;
+}
+
 export interface GetWork {
   /** renew within this time, or the task goes to another (10 to 86400; default 1800) */
   lease_seconds?: number;
@@ -1173,6 +1316,107 @@ export interface GetWork {
   task_types?: Array<string> | null;
   /** wait for one (0 to 30) */
   wait_seconds?: number;
+}
+
+export interface Guardrail {
+  /** what holds now. deny: refused, a person may approve the one command; ask: the host asks its person, elsewhere as deny; allow: goes on (one of deny, ask, allow) */
+  action: "deny" | "ask" | "allow";
+  /** one of deny, ask, allow */
+  default: "deny" | "ask" | "allow";
+  /** of a rule of the project's own: a regular expression (RE2) over the command */
+  pattern?: string;
+  reason?: string;
+  /** the rule's name */
+  rule: string;
+  set_at?: string;
+  set_by?: string;
+  /** what it catches */
+  text: string;
+}
+
+export interface GuardrailAnswer {
+  /** deny: a person can approve this one command: approve_act */
+  act_id?: string;
+  /** one of deny, ask, allow */
+  action: "deny" | "ask" | "allow";
+  /** allow: a person approved this very command; the approval is used up */
+  approved?: boolean;
+  /** who approved it */
+  by?: string;
+  rule: string;
+}
+
+export interface GuardrailHits {
+  hits: Array<{
+    act_id?: string;
+    /** what was done; approved: a person had let it through (one of deny, ask, allow, approved) */
+    action: "deny" | "ask" | "allow" | "approved";
+    agent_id?: string;
+    at: string;
+    command: string;
+    id: string;
+    rule: string;
+    session_id?: string;
+    /** one of hook, queue */
+    where: "hook" | "queue";
+    why?: string;
+  }> | null;
+  truncated: boolean;
+}
+
+export interface Guardrails {
+  rules: Array<{
+    /** what holds now. deny: refused, a person may approve the one command; ask: the host asks its person, elsewhere as deny; allow: goes on (one of deny, ask, allow) */
+    action: "deny" | "ask" | "allow";
+    /** one of deny, ask, allow */
+    default: "deny" | "ask" | "allow";
+    /** of a rule of the project's own: a regular expression (RE2) over the command */
+    pattern?: string;
+    reason?: string;
+    /** the rule's name */
+    rule: string;
+    set_at?: string;
+    set_by?: string;
+    /** what it catches */
+    text: string;
+  }> | null;
+}
+
+export interface HandOver {
+  /** locks, as they were taken (at most 1000 items) */
+  file_paths?: Array<string> | null;
+  /** agent that has it (at most 200 characters) */
+  from: string;
+  /** only what this session has (at most 200 characters) */
+  from_session?: string;
+  /** what the next one must know; kept as a handoff document (at most 4000 characters) */
+  note: string;
+  /** tasks; with file_paths also empty: everything (at most 200 items) */
+  task_ids?: Array<string> | null;
+  /** agent that gets it (at most 200 characters) */
+  to: string;
+  /** default: the session of to that was heard last (at most 200 characters) */
+  to_session?: string;
+}
+
+export interface HandedOver {
+  from: string;
+  handoff_id?: string;
+  locks: Array<{
+    /** the new holder's, higher than the old one */
+    fencing_token: string;
+    file_path: string;
+  }> | null;
+  /** nothing_to_hand_over: from holds nothing of it; nothing was changed */
+  reason?: string;
+  success: boolean;
+  tasks: Array<{
+    /** the new holder's; the old one is worth nothing */
+    lease_token: string;
+    task_id: string;
+  }> | null;
+  to: string;
+  to_session?: string;
 }
 
 export interface Handoff {
@@ -1243,6 +1487,55 @@ export interface HeartbeatWork {
   lease_token?: string;
   /** uuid */
   task_id: string;
+}
+
+export interface HoldAgent {
+  /** agent id; * = every agent of the project (at most 200 characters) */
+  agent: string;
+  /** shown to the agent and kept (at most 500 characters) */
+  reason: string;
+  /** only this session of the agent (at most 200 characters) */
+  session?: string;
+}
+
+export interface HoldResult {
+  agent?: string;
+  /** it was so before; the reason is the new one */
+  already?: boolean;
+  reason?: string;
+  runner_id?: string;
+  session?: string;
+  /** open sessions that are told with their next call */
+  sessions_told: number;
+  success: boolean;
+}
+
+export interface HoldRunner {
+  /** kept, and shown where the runner is listed (at most 500 characters) */
+  reason?: string;
+  /** at most 200 characters */
+  runner_id: string;
+}
+
+export interface Holds {
+  count: number;
+  holds: Array<{
+    /** * = every agent of the project */
+    agent?: string;
+    by: string;
+    /** pause: no new locks and no new work; drain, budget: no new work (one of pause, drain, budget) */
+    kind: "pause" | "drain" | "budget";
+    /** locks that who is held still has */
+    locks: number;
+    reason: string;
+    runner_id?: string;
+    session?: string;
+    since: string;
+    /** tasks, of a runner runs, that who is held still has; at 0 a drain is done */
+    tasks: number;
+    /** ends by itself then: the budget's next period */
+    until?: string;
+  }> | null;
 }
 
 /** Who acts. Every member may be left out or sent as header instead. */
@@ -1439,7 +1732,7 @@ export interface LockResult {
   next?: string;
   /** place in line, 1 is next */
   queue_position?: number;
-  /** on failure: locked_by_other, deadlock or ttl_out_of_range */
+  /** on failure: locked_by_other, deadlock, agent_paused or ttl_out_of_range */
   reason?: string;
   /** false: nothing was locked */
   success: boolean;
@@ -1447,6 +1740,8 @@ export interface LockResult {
   ticket?: string;
   /** milliseconds spent waiting */
   waited_ms?: number;
+  /** with reason agent_paused: who paused you, and why */
+  why?: string;
 }
 
 export interface LockState {
@@ -1629,6 +1924,24 @@ export interface Messages {
 export type None = Record<string, unknown>;
 
 export type Nothing = Record<string, unknown>;
+
+export interface NudgeAgent {
+  /** at most 200 characters */
+  agent: string;
+  /** only this session of the agent (at most 200 characters) */
+  session?: string;
+  /** default: asks where it stands (at most 500 characters) */
+  text?: string;
+}
+
+export interface Nudged {
+  /** an earlier nudge of yours was not taken yet; nothing was added */
+  already?: boolean;
+  message_id: string;
+  /** open sessions that are told with their next call */
+  sessions_told: number;
+  success: boolean;
+}
 
 export interface Ok {
   ok: boolean;
@@ -2166,6 +2479,38 @@ export interface ReportDigests {
   }> | null;
 }
 
+export interface ReportUsage {
+  /** at most 1000 items */
+  reports: Array<{
+    /** default: the caller's; of a run: its agent (at most 200 characters) */
+    agent?: string;
+    /** when; default now. It counts in the period it lies in, however late it comes (date-time) */
+    at?: string;
+    /** 0 to 1e+12 */
+    cache_read_tokens?: number;
+    /** 0 to 1e+12 */
+    cache_write_tokens?: number;
+    /** left out: not known (0 to 1e+06) */
+    cost_usd?: number;
+    /** not those read from or written to a cache (0 to 1e+12) */
+    input_tokens?: number;
+    /** names this use for ever in the project: a second report of it changes nothing (at most 200 characters) */
+    key: string;
+    /** at most 200 characters */
+    model?: string;
+    /** 0 to 1e+12 */
+    output_tokens?: number;
+    /** at most 200 characters */
+    run_id?: string;
+    /** default: the caller's; of a run: its session (at most 200 characters) */
+    session?: string;
+    /** who counted: executor, hook, … (at most 40 characters) */
+    source?: string;
+    /** default: the run's task, else the one task the session holds (uuid) */
+    task_id?: string;
+  }> | null;
+}
+
 export interface ReportedChanges {
   files: number;
   /** true: the report was taken in */
@@ -2207,6 +2552,37 @@ export interface ReportedDigests {
   marked_fresh: number;
   /** observations that no longer hold */
   marked_stale: number;
+  success: boolean;
+}
+
+export interface ReportedUsage {
+  /** budgets that are near their limit or over it */
+  budgets?: Array<{
+    /** one of warn, stop */
+    action: "warn" | "stop";
+    agent?: string;
+    limit_tokens?: number;
+    limit_usd?: number;
+    name: string;
+    /** of the limit that is nearer */
+    percent: number;
+    /** one of day, month, total */
+    period: "day" | "month" | "total";
+    period_end?: string;
+    period_start?: string;
+    set_by: string;
+    spent_tokens: number;
+    spent_usd: number;
+    /** exceeded: over the limit, and action is warn (one of ok, warned, exceeded, stopped) */
+    state: "ok" | "warned" | "exceeded" | "stopped";
+    state_since?: string;
+    /** reports of this period without a cost: a limit in USD does not see them */
+    uncosted?: number;
+    warn_percent: number;
+  }> | null;
+  counted: number;
+  /** reported before; not counted again */
+  duplicates: number;
   success: boolean;
 }
 
@@ -2404,7 +2780,7 @@ export interface RunWhy {
     project_dir?: string;
     tags: Array<string> | null;
   };
-  /** session_busy, delayed, queued, at_capacity, no_runner, no_match, or the status */
+  /** session_busy, delayed, queued, at_capacity, no_runner, no_match, agent_paused, agent_draining, budget_exhausted, or the status */
   reason: string;
   run_id: string;
   runners: Array<{
@@ -2431,6 +2807,11 @@ export interface Runners {
   runners: Array<{
     /** most runs it takes at once; null: it does not say */
     capacity: number | null;
+    drain_reason?: string;
+    drained_by?: string;
+    /** it finishes what it has and takes nothing new */
+    draining: boolean;
+    draining_since?: string;
     executor: Record<string, unknown>;
     executor_profile: string;
     hostname: string;
@@ -2485,6 +2866,11 @@ export interface Runs {
   }> | null;
   /** there are more: ask with after */
   truncated?: boolean;
+}
+
+export interface Safeguards {
+  /** acts that wait for another person's approval; while the list is not empty, changing it is one of them */
+  two_person: Array<"force_release" | "policies" | "guardrails"> | null;
 }
 
 export interface SendMessage {
@@ -2606,6 +2992,43 @@ export interface SetAgentStatus {
   status: "active" | "inactive";
 }
 
+export interface SetBudget {
+  /** stop: nothing new is claimed or dispatched until the period ends or the limit is raised (one of warn, stop; default stop) */
+  action?: "warn" | "stop";
+  /** for this agent; left out: for the project (at most 200 characters) */
+  agent?: string;
+  /** input, output and cache together (0 to 1e+15) */
+  limit_tokens?: number;
+  /** 0 to 1e+07 */
+  limit_usd?: number;
+  /** at most 100 characters */
+  name: string;
+  /** in UTC; total: for ever (one of day, month, total; default month) */
+  period?: "day" | "month" | "total";
+  /** at most 500 characters */
+  reason?: string;
+  /** 1 to 100; default 80 */
+  warn_percent?: number;
+}
+
+export interface SetGuardrail {
+  /** default: as delivered; a rule of the project's own is removed (one of deny, ask, allow, default) */
+  action: "deny" | "ask" | "allow" | "default";
+  /** a regular expression (RE2) over the command: makes or changes a rule of the project's own (at most 500 characters) */
+  pattern?: string;
+  /** at most 500 characters */
+  reason: string;
+  /** at most 60 characters */
+  rule: string;
+}
+
+export interface SetSafeguards {
+  /** at most 500 characters */
+  reason: string;
+  /** at most 3 items */
+  two_person: Array<"force_release" | "policies" | "guardrails"> | null;
+}
+
 export interface SetTrust {
   /** at most 200 characters */
   agent: string;
@@ -2680,6 +3103,33 @@ export interface Skills {
     uses: number;
   }> | null;
   truncated: boolean;
+}
+
+export interface Snooze {
+  /** the item's id, as the page shows it (at most 200 characters) */
+  item: string;
+  /** for so long; default 60 (1 to 43200) */
+  minutes?: number;
+  /** at most 500 characters */
+  reason?: string;
+  /** until then, instead of minutes (date-time) */
+  until?: string;
+}
+
+export interface Snoozed {
+  item: string;
+  reason?: string;
+  /** left out: it is not hidden */
+  until?: string;
+}
+
+export interface SnoozedItems {
+  items: Array<{
+    item: string;
+    reason?: string;
+    /** left out: it is not hidden */
+    until?: string;
+  }> | null;
 }
 
 export interface StopSession {
@@ -3213,6 +3663,47 @@ export interface UpdateWork {
   task_id: string;
 }
 
+export interface UsageSummary {
+  by: string;
+  groups: Array<{
+    cache_read_tokens: number;
+    cache_write_tokens: number;
+    /** of the reports that name a cost */
+    cost_usd: number;
+    input_tokens: number;
+    /** what it is grouped by; empty: not known */
+    key: string;
+    /** of a task or change: its title */
+    name?: string;
+    output_tokens: number;
+    reports: number;
+    /** all four */
+    tokens: number;
+    /** reports without a cost */
+    uncosted?: number;
+  }> | null;
+  since: string;
+  /** of everything that was asked for, also what is cut off */
+  total: {
+    cache_read_tokens: number;
+    cache_write_tokens: number;
+    /** of the reports that name a cost */
+    cost_usd: number;
+    input_tokens: number;
+    /** what it is grouped by; empty: not known */
+    key: string;
+    /** of a task or change: its title */
+    name?: string;
+    output_tokens: number;
+    reports: number;
+    /** all four */
+    tokens: number;
+    /** reports without a cost */
+    uncosted?: number;
+  };
+  truncated: boolean;
+}
+
 export interface UsedSkill {
   skill_id: string;
   skill_name: string;
@@ -3427,6 +3918,8 @@ export interface Work {
   description?: string;
   /** lock these before you begin */
   files?: Array<string> | null;
+  /** you are kept from new work, whatever there is: see why and next */
+  held?: boolean;
   /** what the submitter sent along */
   input_data?: unknown;
   /** how the attempt before ended */
@@ -3483,6 +3976,7 @@ export interface Work {
   }> | null;
   /** why memories are missing */
   memory_note?: string;
+  next?: string;
   priority?: number;
   /** why there was none */
   queue?: {
@@ -3495,8 +3989,8 @@ export interface Work {
     /** begin later */
     scheduled: number;
   };
-  /** one of no_tasks_available */
-  reason?: "no_tasks_available";
+  /** one of no_tasks_available, agent_paused, agent_draining, budget_exhausted */
+  reason?: "no_tasks_available" | "agent_paused" | "agent_draining" | "budget_exhausted";
   repository?: string;
   /** false: there was no task for you */
   success: boolean;
@@ -3532,6 +4026,7 @@ export interface Work {
     task_id: string;
     task_type?: string;
   }> | null;
+  why?: string;
 }
 
 export interface WorkStats {
@@ -3639,6 +4134,8 @@ export interface Operations {
   addEvent(members: SessionEvent, options?: CallOptions): Promise<Ok>;
   /** Stores what happened in a session and shows it to live views. session_stop finishes the session and tells its parent. */
   addSessionEvent(members: { session_id: string }, options?: CallOptions): Promise<Ok>;
+  /** Does what waits, at once and once, in the name of who asked; a stopped command may be run once more within the hour. Nobody approves what they asked for. Changes of policies and rules need an administrator. */
+  approveAct(members: { act_id: string }, options?: CallOptions): Promise<DecidedAct>;
   /** Votes for one commit. Who changed the code may not, nor the owner of the agent that did; a newer commit needs a vote of its own. */
   approveChange(members: { approval_id: string }, options?: CallOptions): Promise<Approval>;
   /** An executor says that it works on the session, where, and under which id of its own. The session runs from then on. */
@@ -3649,6 +4146,8 @@ export interface Operations {
   cancelChangeset(members: { changeset_id: string }, options?: CallOptions): Promise<Changeset>;
   /** Cancels a task for good, with everything that depends on it. For its submitter, its claimant, or a reviewer. */
   cancelWork(members: CancelWork, options?: CallOptions): Promise<TaskChange>;
+  /** Says what is to be done with a command that meets rules, and keeps a record of it. What is refused waits for a person, who may let that very command through once. Hooks send it. */
+  checkGuardrail(members: CheckGuardrail, options?: CallOptions): Promise<GuardrailAnswer>;
   /** Lists live locks: holder, reason, expiry, fencing token. file_paths narrows it to locks that overlap these paths. Takes nothing. */
   checkLocks(members?: CheckLocks, options?: CallOptions): Promise<Locks>;
   /** Lapses sessions of the project whose last heartbeat is older than the threshold: frees their locks, requeues their tasks. Sessions lapse by themselves; this is for shortening the wait or, with idle_minutes, for sessions that never sent a heartbeat. */
@@ -3673,10 +4172,14 @@ export interface Operations {
   createRun(members: CreateRun, options?: CallOptions): Promise<CreatedRun>;
   /** Removes a blueprint. Sessions of it stay. */
   deleteAgent(members: { name: string }, options?: CallOptions): Promise<Record<string, never>>;
+  /** Ends a budget, and with it what it stopped. What was used stays on record. */
+  deleteBudget(members: { name: string }, options?: CallOptions): Promise<Ok>;
   /** Removes a capability; refused while an agent names it. */
   deleteCapability(members: { name: string }, options?: CallOptions): Promise<Record<string, never>>;
   /** Deletes a session with its runs and events and everything below it, and counts them. Refused while anything of it is at work. */
   deleteSession(members: { session_id: string; tree?: boolean }, options?: CallOptions): Promise<DeletedSession>;
+  /** Ends what waits without doing it. Who asked is told. */
+  denyAct(members: { act_id: string }, options?: CallOptions): Promise<DecidedAct>;
   /** Votes against one commit: its verdict is failed, for good. */
   denyChange(members: { approval_id: string }, options?: CallOptions): Promise<Approval>;
   /** Takes a runner off the list: itself at once, another at its next poll, which tells it to end. */
@@ -3685,6 +4188,10 @@ export interface Operations {
   disablePolicy(members: { name: string }, options?: CallOptions): Promise<VerificationPolicy>;
   /** Every session of the project, closed ones too, open ones first. status: active = heard within 15 minutes, idle = open but silent for longer, disconnected = ended or lapsed. */
   discoverAgents(members?: { capability?: string; limit?: number; status?: "active" | "idle" | "disconnected" }, options?: CallOptions): Promise<Agents>;
+  /** The agent finishes what it has, with the locks that takes, and gets no new work until it is undrained. list_holds says when nothing is left. */
+  drainAgent(members: HoldAgent, options?: CallOptions): Promise<HoldResult>;
+  /** The runner finishes the runs it has and is given no new ones, until it is undrained. It stays so when it registers anew. */
+  drainRunner(members: { runner_id: string }, options?: CallOptions): Promise<HoldResult>;
   /** Ends the calling session: its locks are freed and its tasks requeued, at once. Other sessions of the same agent are untouched. */
   endSession(members?: EndSession, options?: CallOptions): Promise<EndedSession>;
   /** A reviewer takes a lock away from its holder, who is told why. For a stuck team; the holder may still be writing. */
@@ -3703,10 +4210,14 @@ export interface Operations {
   getProject(members?: { project?: string }, options?: CallOptions): Promise<Project>;
   /** Reads one run. */
   getRun(members: { run_id: string }, options?: CallOptions): Promise<Run>;
+  /** Which acts need a second person in this project. */
+  getSafeguards(members?: Record<string, never>, options?: CallOptions): Promise<Safeguards>;
   /** Reads one task with its result, whoever has it, and why it is not ready if it is not. Claims nothing. */
   getTask(members: TaskRef, options?: CallOptions): Promise<TaskReply>;
   /** Claims the best task for you, by priority (1 first), then age, and returns it with what you need to begin. It stays yours while its lease is renewed. success false with reason no_tasks_available says that there is none; queue tells why. */
   getWork(members?: GetWork, options?: CallOptions): Promise<Work>;
+  /** Moves tasks and locks from one agent to another, all of what is named (nothing named: all it has) or nothing. Tokens rise, so what the old holder still sends is refused. Both are told, and the note is kept as a handoff. An agent may hand over its own work, a reviewer anybody's. */
+  handOver(members: HandOver, options?: CallOptions): Promise<HandedOver>;
   /** action write: leaves a summary for the next session (done, in progress, decisions, next steps, files). action read: returns the newest ones. */
   handoff(members: Handoff, options?: CallOptions): Promise<HandoffReply>;
   /** A sign of life. The first one starts the session's lapse clock (120 s unless registered otherwise): a session silent for longer loses its locks and its tasks go back to the queue. */
@@ -3715,16 +4226,26 @@ export interface Operations {
   heartbeatWork(members: HeartbeatWork, options?: CallOptions): Promise<TaskChange>;
   /** Sets an API key's own limits of requests a second and of waiting calls and open streams; what is left out goes back to the server's default. Within ten seconds everywhere. */
   limitKey(members: LimitKey, options?: CallOptions): Promise<LimitedKey>;
+  /** Acts that wait for a person: destructive commands that were stopped, tasks and runs that ask for such, and what needs a second person. */
+  listActs(members?: { limit?: number; status?: "pending" | "approved" | "denied" | "used" | "expired" | "all" }, options?: CallOptions): Promise<Acts>;
   /** Blueprints by name as they are written, inactive ones too; with tags those that have all of them. */
   listAgents(members?: { tags?: string }, options?: CallOptions): Promise<AgentBlueprints>;
   /** What people are asked to decide, oldest first: which commit, which policy, why, until when, and who said what. */
   listApprovals(members?: { limit?: number; status?: "waiting" | "pending" | "approved" | "denied" | "expired" | "voided" | "all" }, options?: CallOptions): Promise<ApprovalList>;
+  /** The budgets of the project, what is used of each and its state, the fullest first. */
+  listBudgets(members?: Record<string, never>, options?: CallOptions): Promise<Budgets>;
   /** What agents may share: texts for their prompts, MCP servers. */
   listCapabilities(members?: Record<string, never>, options?: CallOptions): Promise<Capabilities>;
   /** Changes under verification and decided ones, newest first: state, verdict and why. */
   listChangesets(members?: { agent_id?: string; before?: string; branch?: string; head_sha?: string; limit?: number; open?: boolean; pr_number?: number; repository?: string; state?: "received" | "routing" | "verifying" | "awaiting_approval" | "passed" | "failed" | "error" | "superseded" | "cancelled"; task_id?: string }, options?: CallOptions): Promise<Changesets>;
   /** The older way to read a session's events; a session that is not known has none. */
   listEvents(members: { session_id: string; after_id?: number; limit?: number }, options?: CallOptions): Promise<SessionEvents>;
+  /** Commands and tasks that rules caught, who sent them and what was done, newest first. */
+  listGuardrailHits(members?: { agent?: string; limit?: number }, options?: CallOptions): Promise<GuardrailHits>;
+  /** The rules on destructive commands: what each catches, what is done by default and what in this project, and the project's own. */
+  listGuardrails(members?: Record<string, never>, options?: CallOptions): Promise<Guardrails>;
+  /** Who is kept from new work, by whom, why and until when: pauses, drains and exhausted budgets; and what they still have. */
+  listHolds(members?: { agent?: string }, options?: CallOptions): Promise<Holds>;
   /** API keys with their scopes, bindings and last use; never a secret. */
   listKeys(members?: { include_revoked?: boolean }, options?: CallOptions): Promise<Keys>;
   /** Lists who waits for which lock, first in line first, and who is in the way. */
@@ -3747,6 +4268,8 @@ export interface Operations {
   listSessionEvents(members: { session_id: string; after_id?: number; limit?: number }, options?: CallOptions): Promise<SessionEvents>;
   /** Skills of the project, those that work best first. */
   listSkills(members?: { include_archived?: boolean; limit?: number; tags?: Array<string> | null }, options?: CallOptions): Promise<Skills>;
+  /** The items that the caller put off, and until when. */
+  listSnoozed(members?: Record<string, never>, options?: CallOptions): Promise<SnoozedItems>;
   /** How far agents are trusted, by repository, and the evidence behind it; of one agent also what happened. */
   listTrust(members?: { agent?: string; limit?: number; repository?: string }, options?: CallOptions): Promise<TrustList>;
   /** Lists changes of files that another session held: who changed what, how, and whose lock it was. */
@@ -3765,8 +4288,12 @@ export interface Operations {
   memoryImport(members: ImportMemory, options?: CallOptions): Promise<ImportedMemory>;
   /** Shows after how many days each layer is archived and deleted; with layer it sets that one. */
   memoryRetention(members?: MemoryRetention, options?: CallOptions): Promise<MemoryPolicies>;
+  /** A person's short word: told once, with the next call or hook of the agent's open sessions, before everything else. While an earlier nudge was not taken, another is not added. */
+  nudgeAgent(members: NudgeAgent, options?: CallOptions): Promise<Nudged>;
   /** A reviewer sets the verdict of one commit, with a reason that is shown wherever the verdict is. It holds for that commit alone and does not expire; who changed the code may not. */
   overrideChangeset(members: { changeset_id: string }, options?: CallOptions): Promise<Changeset>;
+  /** The agent, one of its sessions or (*) every agent takes no new locks and no new work, and its runs are not dispatched, until it is resumed. What it holds it keeps. It is told with its next call or hook, and why. */
+  pauseAgent(members: HoldAgent, options?: CallOptions): Promise<HoldResult>;
   /** Every version of a policy, newest first, and who made it. */
   policyHistory(members: { name: string; limit?: number }, options?: CallOptions): Promise<PolicyVersions>;
   /** Gives a task another priority; one that is ready moves in its lane at once. For its submitter or a reviewer. */
@@ -3803,10 +4330,14 @@ export interface Operations {
   reportChanges(members: ReportChanges, options?: CallOptions): Promise<ReportedChanges>;
   /** Tells what files are like now: memories bound to another content of them become stale, those of this content fresh again. */
   reportDigests(members: ReportDigests, options?: CallOptions): Promise<ReportedDigests>;
+  /** Tells what a model used: tokens, cost, of which run, session and task. A report whose key was counted before changes nothing, so every report may be sent again. Runners and hooks send them. */
+  reportUsage(members: ReportUsage, options?: CallOptions): Promise<ReportedUsage>;
   /** Verifies a commit again: routed anew, or only one tier and what did not succeed above it. A denied commit stays denied, a superseded one stays superseded. */
   rerunChangeset(members: { changeset_id: string }, options?: CallOptions): Promise<Changeset>;
   /** Maps what a checkout knows about itself (remote, root commit, name) to its project and repository, and creates both on first sight. */
   resolveRepository(members?: ResolveRepository, options?: CallOptions): Promise<ResolvedRepository>;
+  /** Ends a pause. Runs that waited for it are dispatched again; the agent is told. */
+  resumeAgent(members: FreeAgent, options?: CallOptions): Promise<HoldResult>;
   /** Puts a failed or dead task back into the queue, its attempts counted anew. For its submitter or a reviewer. */
   retryWork(members: TaskRef, options?: CallOptions): Promise<TaskChange>;
   /** Ends an API key with all its secrets: at once in this server, within ten seconds in others. */
@@ -3835,6 +4366,12 @@ export interface Operations {
   sessionStatus(members: { session_id: string }, options?: CallOptions): Promise<SessionStatus>;
   /** An inactive agent is not started. */
   setAgentStatus(members: { name: string }, options?: CallOptions): Promise<AgentBlueprint>;
+  /** Limits what the project or an agent may use in a day, a month or in all. At warn_percent people are told; at the limit claims and dispatch are refused, with action stop, until the period ends or the limit is raised. What was used before counts. */
+  setBudget(members: { name: string }, options?: CallOptions): Promise<Budget>;
+  /** Says what is done in this project with commands that a rule catches, or adds a rule of the project's own (a pattern over the command). */
+  setGuardrail(members: { rule: string }, options?: CallOptions): Promise<Guardrail>;
+  /** Sets which acts need a second person: force_release (of locks), policies (of verification), guardrails (rules on commands). While the list is not empty, changing it needs one, too. Persons need keys of their own for it. */
+  setSafeguards(members: SetSafeguards, options?: CallOptions): Promise<Safeguards>;
   /** Sets an agent's level (0 to 4) and the ceiling that evidence may raise it to. A new agent has 1 until then. */
   setTrust(members: SetTrust, options?: CallOptions): Promise<AgentTrust>;
   /** Says which tiers, policies and executors a change would need, and why. The code that routes answers; nothing is stored. */
@@ -3843,6 +4380,8 @@ export interface Operations {
   skillStore(members: StoreSkill, options?: CallOptions): Promise<StoredSkill>;
   /** Counts whether a skill worked. Skills are ranked by the mean of that: (successes + 1) / (uses + 2). */
   skillUse(members: RecordSkillUse, options?: CallOptions): Promise<UsedSkill>;
+  /** Hides an item that needs a person, for the caller alone, until a time: an hour unless said otherwise. */
+  snooze(members: Snooze, options?: CallOptions): Promise<Snoozed>;
   /** Stops a run: at once when nobody has it, else its runner is told until it reports. */
   stopRun(members: { run_id: string }, options?: CallOptions): Promise<StoppedRun>;
   /** Stops the run a session is at and cancels those that wait behind it; with tree, everything below it as well. */
@@ -3853,6 +4392,12 @@ export interface Operations {
   submitTasks(members: SubmitTasks, options?: CallOptions): Promise<SubmittedTasks>;
   /** Puts a task into the queue. It is ready once its dependencies completed and its start time came; the first agent that meets its demands gets it. */
   submitWork(members: SubmitWork, options?: CallOptions): Promise<SubmittedWork>;
+  /** Ends a drain: the agent takes new work again. */
+  undrainAgent(members: FreeAgent, options?: CallOptions): Promise<HoldResult>;
+  /** The runner is given runs again. */
+  undrainRunner(members: { runner_id: string }, options?: CallOptions): Promise<HoldResult>;
+  /** Ends the caller's snooze of an item. */
+  unsnooze(members: { item: string }, options?: CallOptions): Promise<Snoozed>;
   /** Changes members of a blueprint; what is left out stays, an empty value clears. */
   updateAgent(members: { name: string }, options?: CallOptions): Promise<AgentBlueprint>;
   /** Changes members of a capability; what is left out stays, an empty value clears. */
@@ -3863,6 +4408,8 @@ export interface Operations {
   updateSessionMetadata(members: { session_id: string }, options?: CallOptions): Promise<OrchestratedSessionReply>;
   /** For a task you claimed: heartbeat renews its lease; progress also shows others how far it is; release gives it back (the attempt counts). */
   updateWork(members: UpdateWork, options?: CallOptions): Promise<TaskChange>;
+  /** Tokens and cost by agent, session, task, run, model, day or verified change. */
+  usageSummary(members?: { agent?: string; by?: "project" | "agent" | "session" | "task" | "run" | "model" | "day" | "change"; limit?: number; model?: string; run_id?: string; session?: string; since?: string; task_id?: string; until?: string }, options?: CallOptions): Promise<UsageSummary>;
   /** Where a commit stands: its state, what ran and what was found. It may wait for the verdict. Only state passed means that it passed. */
   verificationStatus(members?: { changeset_id?: string; head_sha?: string; task_id?: string; wait_seconds?: number }, options?: CallOptions): Promise<VerificationState>;
   /** Checks a fencing token right before a write: valid, or lease_lost (410) when the lock expired, was released or passed to another. */

@@ -106,6 +106,21 @@ class Operations:
         }
         return self._call("POST", "/sessions/{session_id}/events", True, members, request_key)
 
+    def approve_act(
+        self,
+        *,
+        act_id: str,
+        request_key: Optional[str] = None,
+    ) -> t.DecidedAct:
+        """Does what waits, at once and once, in the name of who asked; a stopped command may be run once more
+        within the hour. Nobody approves what they asked for. Changes of policies and rules need an
+        administrator.
+        """
+        members = {
+            "act_id": act_id,
+        }
+        return self._call("POST", "/acts/{act_id}/approve", True, members, request_key)
+
     def approve_change(
         self,
         *,
@@ -173,6 +188,28 @@ class Operations:
             "reason": reason,
         }
         return self._call("POST", "/work/cancel", True, members, request_key)
+
+    def check_guardrail(
+        self,
+        *,
+        command: str,
+        rules: Optional[List[str]],
+        asks: Optional[bool] = None,
+        tool: Optional[str] = None,
+        why: Optional[str] = None,
+        request_key: Optional[str] = None,
+    ) -> t.GuardrailAnswer:
+        """Says what is to be done with a command that meets rules, and keeps a record of it. What is refused
+        waits for a person, who may let that very command through once. Hooks send it.
+        """
+        members = {
+            "command": command,
+            "rules": rules,
+            "asks": asks,
+            "tool": tool,
+            "why": why,
+        }
+        return self._call("POST", "/guardrails/check", True, members, request_key)
 
     def check_locks(
         self,
@@ -477,6 +514,18 @@ class Operations:
         }
         return self._call("DELETE", "/agents/{name}", False, members, request_key)
 
+    def delete_budget(
+        self,
+        *,
+        name: str,
+        request_key: Optional[str] = None,
+    ) -> t.Ok:
+        """Ends a budget, and with it what it stopped. What was used stays on record."""
+        members = {
+            "name": name,
+        }
+        return self._call("DELETE", "/budgets/{name}", False, members, request_key)
+
     def delete_capability(
         self,
         *,
@@ -504,6 +553,18 @@ class Operations:
             "tree": tree,
         }
         return self._call("DELETE", "/sessions/{session_id}", False, members, request_key)
+
+    def deny_act(
+        self,
+        *,
+        act_id: str,
+        request_key: Optional[str] = None,
+    ) -> t.DecidedAct:
+        """Ends what waits without doing it. Who asked is told."""
+        members = {
+            "act_id": act_id,
+        }
+        return self._call("POST", "/acts/{act_id}/deny", True, members, request_key)
 
     def deny_change(
         self,
@@ -560,6 +621,38 @@ class Operations:
             "status": status,
         }
         return self._call("GET", "/discovery/agents", False, members, request_key)
+
+    def drain_agent(
+        self,
+        *,
+        agent: str,
+        reason: str,
+        session: Optional[str] = None,
+        request_key: Optional[str] = None,
+    ) -> t.HoldResult:
+        """The agent finishes what it has, with the locks that takes, and gets no new work until it is undrained.
+        list_holds says when nothing is left.
+        """
+        members = {
+            "agent": agent,
+            "reason": reason,
+            "session": session,
+        }
+        return self._call("POST", "/holds/drain", True, members, request_key)
+
+    def drain_runner(
+        self,
+        *,
+        runner_id: str,
+        request_key: Optional[str] = None,
+    ) -> t.HoldResult:
+        """The runner finishes the runs it has and is given no new ones, until it is undrained. It stays so when
+        it registers anew.
+        """
+        members = {
+            "runner_id": runner_id,
+        }
+        return self._call("POST", "/runners/{runner_id}/drain", True, members, request_key)
 
     def end_session(
         self,
@@ -681,6 +774,16 @@ class Operations:
         }
         return self._call("GET", "/runs/{run_id}", False, members, request_key)
 
+    def get_safeguards(
+        self,
+        *,
+        request_key: Optional[str] = None,
+    ) -> t.Safeguards:
+        """Which acts need a second person in this project."""
+        members = {
+        }
+        return self._call("GET", "/safeguards", False, members, request_key)
+
     def get_task(
         self,
         *,
@@ -715,6 +818,33 @@ class Operations:
             "wait_seconds": wait_seconds,
         }
         return self._call("POST", "/work/claim", True, members, request_key)
+
+    def hand_over(
+        self,
+        *,
+        from_: str,
+        note: str,
+        to: str,
+        file_paths: Optional[List[str]] = None,
+        from_session: Optional[str] = None,
+        task_ids: Optional[List[str]] = None,
+        to_session: Optional[str] = None,
+        request_key: Optional[str] = None,
+    ) -> t.HandedOver:
+        """Moves tasks and locks from one agent to another, all of what is named (nothing named: all it has) or
+        nothing. Tokens rise, so what the old holder still sends is refused. Both are told, and the note is
+        kept as a handoff. An agent may hand over its own work, a reviewer anybody's.
+        """
+        members = {
+            "from": from_,
+            "note": note,
+            "to": to,
+            "file_paths": file_paths,
+            "from_session": from_session,
+            "task_ids": task_ids,
+            "to_session": to_session,
+        }
+        return self._call("POST", "/handoffs/over", True, members, request_key)
 
     def handoff(
         self,
@@ -796,6 +926,22 @@ class Operations:
         }
         return self._call("POST", "/keys/limit", True, members, request_key)
 
+    def list_acts(
+        self,
+        *,
+        limit: Optional[int] = None,
+        status: Optional[Literal["pending", "approved", "denied", "used", "expired", "all"]] = None,
+        request_key: Optional[str] = None,
+    ) -> t.Acts:
+        """Acts that wait for a person: destructive commands that were stopped, tasks and runs that ask for such,
+        and what needs a second person.
+        """
+        members = {
+            "limit": limit,
+            "status": status,
+        }
+        return self._call("GET", "/acts", False, members, request_key)
+
     def list_agents(
         self,
         *,
@@ -823,6 +969,16 @@ class Operations:
             "status": status,
         }
         return self._call("GET", "/approvals", False, members, request_key)
+
+    def list_budgets(
+        self,
+        *,
+        request_key: Optional[str] = None,
+    ) -> t.Budgets:
+        """The budgets of the project, what is used of each and its state, the fullest first."""
+        members = {
+        }
+        return self._call("GET", "/budgets", False, members, request_key)
 
     def list_capabilities(
         self,
@@ -879,6 +1035,46 @@ class Operations:
             "limit": limit,
         }
         return self._call("GET", "/events/{session_id}", False, members, request_key)
+
+    def list_guardrail_hits(
+        self,
+        *,
+        agent: Optional[str] = None,
+        limit: Optional[int] = None,
+        request_key: Optional[str] = None,
+    ) -> t.GuardrailHits:
+        """Commands and tasks that rules caught, who sent them and what was done, newest first."""
+        members = {
+            "agent": agent,
+            "limit": limit,
+        }
+        return self._call("GET", "/guardrails/hits", False, members, request_key)
+
+    def list_guardrails(
+        self,
+        *,
+        request_key: Optional[str] = None,
+    ) -> t.Guardrails:
+        """The rules on destructive commands: what each catches, what is done by default and what in this
+        project, and the project's own.
+        """
+        members = {
+        }
+        return self._call("GET", "/guardrails", False, members, request_key)
+
+    def list_holds(
+        self,
+        *,
+        agent: Optional[str] = None,
+        request_key: Optional[str] = None,
+    ) -> t.Holds:
+        """Who is kept from new work, by whom, why and until when: pauses, drains and exhausted budgets; and what
+        they still have.
+        """
+        members = {
+            "agent": agent,
+        }
+        return self._call("GET", "/holds", False, members, request_key)
 
     def list_keys(
         self,
@@ -1040,6 +1236,16 @@ class Operations:
         }
         return self._call("GET", "/memory/procedural", False, members, request_key)
 
+    def list_snoozed(
+        self,
+        *,
+        request_key: Optional[str] = None,
+    ) -> t.SnoozedItems:
+        """The items that the caller put off, and until when."""
+        members = {
+        }
+        return self._call("GET", "/snoozed", False, members, request_key)
+
     def list_trust(
         self,
         *,
@@ -1190,6 +1396,24 @@ class Operations:
         }
         return self._call("POST", "/memory/retention", True, members, request_key)
 
+    def nudge_agent(
+        self,
+        *,
+        agent: str,
+        session: Optional[str] = None,
+        text: Optional[str] = None,
+        request_key: Optional[str] = None,
+    ) -> t.Nudged:
+        """A person's short word: told once, with the next call or hook of the agent's open sessions, before
+        everything else. While an earlier nudge was not taken, another is not added.
+        """
+        members = {
+            "agent": agent,
+            "session": session,
+            "text": text,
+        }
+        return self._call("POST", "/messages/nudge", True, members, request_key)
+
     def override_changeset(
         self,
         *,
@@ -1203,6 +1427,25 @@ class Operations:
             "changeset_id": changeset_id,
         }
         return self._call("POST", "/changesets/{changeset_id}/override", True, members, request_key)
+
+    def pause_agent(
+        self,
+        *,
+        agent: str,
+        reason: str,
+        session: Optional[str] = None,
+        request_key: Optional[str] = None,
+    ) -> t.HoldResult:
+        """The agent, one of its sessions or (*) every agent takes no new locks and no new work, and its runs are
+        not dispatched, until it is resumed. What it holds it keeps. It is told with its next call or hook,
+        and why.
+        """
+        members = {
+            "agent": agent,
+            "reason": reason,
+            "session": session,
+        }
+        return self._call("POST", "/holds/pause", True, members, request_key)
 
     def policy_history(
         self,
@@ -1558,6 +1801,20 @@ class Operations:
         }
         return self._call("POST", "/memory/digests", True, members, request_key)
 
+    def report_usage(
+        self,
+        *,
+        reports: Optional[List[Dict[str, Any]]],
+        request_key: Optional[str] = None,
+    ) -> t.ReportedUsage:
+        """Tells what a model used: tokens, cost, of which run, session and task. A report whose key was counted
+        before changes nothing, so every report may be sent again. Runners and hooks send them.
+        """
+        members = {
+            "reports": reports,
+        }
+        return self._call("POST", "/usage", True, members, request_key)
+
     def rerun_changeset(
         self,
         *,
@@ -1591,6 +1848,22 @@ class Operations:
             "root_commit": root_commit,
         }
         return self._call("POST", "/projects/resolve", True, members, request_key)
+
+    def resume_agent(
+        self,
+        *,
+        agent: str,
+        reason: Optional[str] = None,
+        session: Optional[str] = None,
+        request_key: Optional[str] = None,
+    ) -> t.HoldResult:
+        """Ends a pause. Runs that waited for it are dispatched again; the agent is told."""
+        members = {
+            "agent": agent,
+            "reason": reason,
+            "session": session,
+        }
+        return self._call("POST", "/holds/resume", True, members, request_key)
 
     def retry_work(
         self,
@@ -1792,6 +2065,52 @@ class Operations:
         }
         return self._call("PATCH", "/agents/{name}/status", True, members, request_key)
 
+    def set_budget(
+        self,
+        *,
+        name: str,
+        request_key: Optional[str] = None,
+    ) -> t.Budget:
+        """Limits what the project or an agent may use in a day, a month or in all. At warn_percent people are
+        told; at the limit claims and dispatch are refused, with action stop, until the period ends or the
+        limit is raised. What was used before counts.
+        """
+        members = {
+            "name": name,
+        }
+        return self._call("PUT", "/budgets/{name}", True, members, request_key)
+
+    def set_guardrail(
+        self,
+        *,
+        rule: str,
+        request_key: Optional[str] = None,
+    ) -> t.Guardrail:
+        """Says what is done in this project with commands that a rule catches, or adds a rule of the project's
+        own (a pattern over the command).
+        """
+        members = {
+            "rule": rule,
+        }
+        return self._call("PUT", "/guardrails/{rule}", True, members, request_key)
+
+    def set_safeguards(
+        self,
+        *,
+        reason: str,
+        two_person: Optional[List[Literal["force_release", "policies", "guardrails"]]],
+        request_key: Optional[str] = None,
+    ) -> t.Safeguards:
+        """Sets which acts need a second person: force_release (of locks), policies (of verification), guardrails
+        (rules on commands). While the list is not empty, changing it needs one, too. Persons need keys of
+        their own for it.
+        """
+        members = {
+            "reason": reason,
+            "two_person": two_person,
+        }
+        return self._call("PUT", "/safeguards", True, members, request_key)
+
     def set_trust(
         self,
         *,
@@ -1879,6 +2198,24 @@ class Operations:
             "success": success,
         }
         return self._call("POST", "/memory/procedural/record-use", True, members, request_key)
+
+    def snooze(
+        self,
+        *,
+        item: str,
+        minutes: Optional[float] = None,
+        reason: Optional[str] = None,
+        until: Optional[str] = None,
+        request_key: Optional[str] = None,
+    ) -> t.Snoozed:
+        """Hides an item that needs a person, for the caller alone, until a time: an hour unless said otherwise."""
+        members = {
+            "item": item,
+            "minutes": minutes,
+            "reason": reason,
+            "until": until,
+        }
+        return self._call("POST", "/snoozed", True, members, request_key)
 
     def stop_run(
         self,
@@ -1986,6 +2323,46 @@ class Operations:
         }
         return self._call("POST", "/work/submit", True, members, request_key)
 
+    def undrain_agent(
+        self,
+        *,
+        agent: str,
+        reason: Optional[str] = None,
+        session: Optional[str] = None,
+        request_key: Optional[str] = None,
+    ) -> t.HoldResult:
+        """Ends a drain: the agent takes new work again."""
+        members = {
+            "agent": agent,
+            "reason": reason,
+            "session": session,
+        }
+        return self._call("POST", "/holds/undrain", True, members, request_key)
+
+    def undrain_runner(
+        self,
+        *,
+        runner_id: str,
+        request_key: Optional[str] = None,
+    ) -> t.HoldResult:
+        """The runner is given runs again."""
+        members = {
+            "runner_id": runner_id,
+        }
+        return self._call("POST", "/runners/{runner_id}/undrain", True, members, request_key)
+
+    def unsnooze(
+        self,
+        *,
+        item: str,
+        request_key: Optional[str] = None,
+    ) -> t.Snoozed:
+        """Ends the caller's snooze of an item."""
+        members = {
+            "item": item,
+        }
+        return self._call("DELETE", "/snoozed", False, members, request_key)
+
     def update_agent(
         self,
         *,
@@ -2057,6 +2434,34 @@ class Operations:
             "percent": percent,
         }
         return self._call("POST", "/work/update", True, members, request_key)
+
+    def usage_summary(
+        self,
+        *,
+        agent: Optional[str] = None,
+        by: Optional[Literal["project", "agent", "session", "task", "run", "model", "day", "change"]] = None,
+        limit: Optional[int] = None,
+        model: Optional[str] = None,
+        run_id: Optional[str] = None,
+        session: Optional[str] = None,
+        since: Optional[str] = None,
+        task_id: Optional[str] = None,
+        until: Optional[str] = None,
+        request_key: Optional[str] = None,
+    ) -> t.UsageSummary:
+        """Tokens and cost by agent, session, task, run, model, day or verified change."""
+        members = {
+            "agent": agent,
+            "by": by,
+            "limit": limit,
+            "model": model,
+            "run_id": run_id,
+            "session": session,
+            "since": since,
+            "task_id": task_id,
+            "until": until,
+        }
+        return self._call("GET", "/usage", False, members, request_key)
 
     def verification_status(
         self,

@@ -37,6 +37,41 @@ class AcquireLock(TypedDict, total=False):
     """queue so long when held (0 to 55; default 0)"""
 
 
+class _ActsActsRequired(TypedDict):
+    act_id: str
+    created_at: str
+    expires_at: str
+    kind: Literal["command", "work", "force_release", "policies", "guardrails", "safeguards"]
+    """command: of a tool call, which may be made once when it is approved; the others: the operation is done
+    with the approval (one of command, work, force_release, policies, guardrails, safeguards)
+    """
+    operation: str
+    """what is done when it is approved"""
+    requested_by: str
+    status: Literal["pending", "approved", "denied", "used", "expired"]
+    """approved: a command that was let through and has not run yet; used: done (one of pending, approved,
+    denied, used, expired)
+    """
+    title: str
+    """one line: what and on what"""
+
+
+class ActsActs(_ActsActsRequired, total=False):
+    agent_id: str
+    arguments: Dict[str, Any]
+    comment: str
+    decided_at: str
+    decided_by: str
+    session_id: str
+    why: str
+    """why it is asked, and the reason given"""
+
+
+class Acts(TypedDict):
+    acts: Optional[List[ActsActs]]
+    truncated: bool
+
+
 class _AgentBlueprintDemandsRequired(TypedDict):
     tags: Optional[List[str]]
 
@@ -164,6 +199,10 @@ class AgentsAgents(_AgentsAgentsRequired, total=False):
     current_task: str
     delegated_from: str
     ended_at: str
+    held_by: str
+    hold: Literal["pause", "drain", "budget"]
+    """it is kept from new work: see list_holds (one of pause, drain, budget)"""
+    hold_reason: str
     last_heartbeat: str
     """absent: it never sent one and so cannot lapse"""
     locks_expired: int
@@ -332,6 +371,15 @@ class BriefHandoff(TypedDict):
     summary: str
 
 
+class BriefHold(TypedDict):
+    """you are kept from new work: do as next says"""
+
+    next: str
+    reason: Literal["agent_paused", "agent_draining", "budget_exhausted"]
+    """one of agent_paused, agent_draining, budget_exhausted"""
+    why: str
+
+
 class _BriefLessonsRequired(TypedDict):
     text: str
 
@@ -420,10 +468,70 @@ class _BriefRequired(TypedDict):
 class Brief(_BriefRequired, total=False):
     handoff: BriefHandoff
     """newest handoff that concerns this agent"""
+    hold: BriefHold
+    """you are kept from new work: do as next says"""
     lessons: Optional[List[BriefLessons]]
     """what earlier agents learned about the files and tasks at hand"""
     shortened: bool
     """lists were cut to fit; the totals are right"""
+
+
+class _BudgetRequired(TypedDict):
+    action: Literal["warn", "stop"]
+    """one of warn, stop"""
+    name: str
+    percent: float
+    """of the limit that is nearer"""
+    period: Literal["day", "month", "total"]
+    """one of day, month, total"""
+    set_by: str
+    spent_tokens: int
+    spent_usd: float
+    state: Literal["ok", "warned", "exceeded", "stopped"]
+    """exceeded: over the limit, and action is warn (one of ok, warned, exceeded, stopped)"""
+    warn_percent: int
+
+
+class Budget(_BudgetRequired, total=False):
+    agent: str
+    limit_tokens: int
+    limit_usd: float
+    period_end: str
+    period_start: str
+    state_since: str
+    uncosted: int
+    """reports of this period without a cost: a limit in USD does not see them"""
+
+
+class _BudgetsBudgetsRequired(TypedDict):
+    action: Literal["warn", "stop"]
+    """one of warn, stop"""
+    name: str
+    percent: float
+    """of the limit that is nearer"""
+    period: Literal["day", "month", "total"]
+    """one of day, month, total"""
+    set_by: str
+    spent_tokens: int
+    spent_usd: float
+    state: Literal["ok", "warned", "exceeded", "stopped"]
+    """exceeded: over the limit, and action is warn (one of ok, warned, exceeded, stopped)"""
+    warn_percent: int
+
+
+class BudgetsBudgets(_BudgetsBudgetsRequired, total=False):
+    agent: str
+    limit_tokens: int
+    limit_usd: float
+    period_end: str
+    period_start: str
+    state_since: str
+    uncosted: int
+    """reports of this period without a cost: a limit in USD does not see them"""
+
+
+class Budgets(TypedDict):
+    budgets: Optional[List[BudgetsBudgets]]
 
 
 class _CancelChangesetRequired(TypedDict):
@@ -908,6 +1016,22 @@ class Changesets(_ChangesetsRequired, total=False):
     """there are more: ask with before"""
 
 
+class _CheckGuardrailRequired(TypedDict):
+    command: str
+    """at most 4000 characters"""
+    rules: Optional[List[str]]
+    """the rules that the command meets; the strictest counts (at most 20 items)"""
+
+
+class CheckGuardrail(_CheckGuardrailRequired, total=False):
+    asks: bool
+    """the host can ask its person itself"""
+    tool: str
+    """at most 100 characters"""
+    why: str
+    """what it would destroy (at most 500 characters)"""
+
+
 class CheckLocks(TypedDict, total=False):
     branch: str
     """only locks that count on this branch (at most 255 characters)"""
@@ -1304,6 +1428,48 @@ class CreatedRun(TypedDict):
     """one of pending"""
 
 
+class _DecideActRequired(TypedDict):
+    act_id: str
+    """uuid"""
+
+
+class DecideAct(_DecideActRequired, total=False):
+    comment: str
+    """kept, and told to who asked (at most 2000 characters)"""
+
+
+class _DecidedActRequired(TypedDict):
+    act_id: str
+    created_at: str
+    expires_at: str
+    kind: Literal["command", "work", "force_release", "policies", "guardrails", "safeguards"]
+    """command: of a tool call, which may be made once when it is approved; the others: the operation is done
+    with the approval (one of command, work, force_release, policies, guardrails, safeguards)
+    """
+    operation: str
+    """what is done when it is approved"""
+    requested_by: str
+    status: Literal["pending", "approved", "denied", "used", "expired"]
+    """approved: a command that was let through and has not run yet; used: done (one of pending, approved,
+    denied, used, expired)
+    """
+    title: str
+    """one line: what and on what"""
+
+
+class DecidedAct(_DecidedActRequired, total=False):
+    agent_id: str
+    arguments: Dict[str, Any]
+    comment: str
+    decided_at: str
+    decided_by: str
+    result: Dict[str, Any]
+    """approved: what the operation answered"""
+    session_id: str
+    why: str
+    """why it is asked, and the reason given"""
+
+
 class DeletedSessionDeleted(TypedDict):
     events_count: int
     runs_count: int
@@ -1392,6 +1558,8 @@ class _ErrorRequired(TypedDict):
 
 
 class Error(_ErrorRequired, total=False):
+    act_id: str
+    """with code approval_required: the act that waits"""
     field: str
     next: str
     request_id: str
@@ -1455,6 +1623,18 @@ class ForgottenMemory(TypedDict):
     unknown: Optional[List[str]]
 
 
+class _FreeAgentRequired(TypedDict):
+    agent: str
+    """agent id; * = the hold on every agent of the project (at most 200 characters)"""
+
+
+class FreeAgent(_FreeAgentRequired, total=False):
+    reason: str
+    """shown to the agent and kept (at most 500 characters)"""
+    session: str
+    """the hold on this session of the agent (at most 200 characters)"""
+
+
 class GetWork(TypedDict, total=False):
     lease_seconds: int
     """renew within this time, or the task goes to another (10 to 86400; default 1800)"""
@@ -1466,6 +1646,133 @@ class GetWork(TypedDict, total=False):
     """only these types (at most 100 items)"""
     wait_seconds: float
     """wait for one (0 to 30)"""
+
+
+class _GuardrailRequired(TypedDict):
+    action: Literal["deny", "ask", "allow"]
+    """what holds now. deny: refused, a person may approve the one command; ask: the host asks its person,
+    elsewhere as deny; allow: goes on (one of deny, ask, allow)
+    """
+    default: Literal["deny", "ask", "allow"]
+    """one of deny, ask, allow"""
+    rule: str
+    """the rule's name"""
+    text: str
+    """what it catches"""
+
+
+class Guardrail(_GuardrailRequired, total=False):
+    pattern: str
+    """of a rule of the project's own: a regular expression (RE2) over the command"""
+    reason: str
+    set_at: str
+    set_by: str
+
+
+class _GuardrailAnswerRequired(TypedDict):
+    action: Literal["deny", "ask", "allow"]
+    """one of deny, ask, allow"""
+    rule: str
+
+
+class GuardrailAnswer(_GuardrailAnswerRequired, total=False):
+    act_id: str
+    """deny: a person can approve this one command: approve_act"""
+    approved: bool
+    """allow: a person approved this very command; the approval is used up"""
+    by: str
+    """who approved it"""
+
+
+class _GuardrailHitsHitsRequired(TypedDict):
+    action: Literal["deny", "ask", "allow", "approved"]
+    """what was done; approved: a person had let it through (one of deny, ask, allow, approved)"""
+    at: str
+    command: str
+    id: str
+    rule: str
+    where: Literal["hook", "queue"]
+    """one of hook, queue"""
+
+
+class GuardrailHitsHits(_GuardrailHitsHitsRequired, total=False):
+    act_id: str
+    agent_id: str
+    session_id: str
+    why: str
+
+
+class GuardrailHits(TypedDict):
+    hits: Optional[List[GuardrailHitsHits]]
+    truncated: bool
+
+
+class _GuardrailsRulesRequired(TypedDict):
+    action: Literal["deny", "ask", "allow"]
+    """what holds now. deny: refused, a person may approve the one command; ask: the host asks its person,
+    elsewhere as deny; allow: goes on (one of deny, ask, allow)
+    """
+    default: Literal["deny", "ask", "allow"]
+    """one of deny, ask, allow"""
+    rule: str
+    """the rule's name"""
+    text: str
+    """what it catches"""
+
+
+class GuardrailsRules(_GuardrailsRulesRequired, total=False):
+    pattern: str
+    """of a rule of the project's own: a regular expression (RE2) over the command"""
+    reason: str
+    set_at: str
+    set_by: str
+
+
+class Guardrails(TypedDict):
+    rules: Optional[List[GuardrailsRules]]
+
+_HandOverRequired = TypedDict(
+    "_HandOverRequired",
+    {
+        "from": "str",
+        "note": "str",
+        "to": "str",
+        "file_paths": "Optional[List[str]]",
+        "from_session": "str",
+        "task_ids": "Optional[List[str]]",
+        "to_session": "str",
+    },
+    total=False,
+)
+HandOver = _HandOverRequired
+
+
+class HandedOverLocks(TypedDict):
+    fencing_token: str
+    """the new holder's, higher than the old one"""
+    file_path: str
+
+
+class HandedOverTasks(TypedDict):
+    lease_token: str
+    """the new holder's; the old one is worth nothing"""
+    task_id: str
+
+_HandedOverRequired = TypedDict(
+    "_HandedOverRequired",
+    {
+        "from": "str",
+        "locks": "Optional[List[HandedOverLocks]]",
+        "success": "bool",
+        "tasks": "Optional[List[HandedOverTasks]]",
+        "to": "str",
+        "handoff_id": "str",
+        "reason": "str",
+        "to_session": "str",
+    },
+    total=False,
+)
+HandedOver = _HandedOverRequired
 
 
 class _HandoffRequired(TypedDict):
@@ -1555,6 +1862,69 @@ class HeartbeatWork(_HeartbeatWorkRequired, total=False):
     """a new length of the lease; else as claimed (10 to 86400)"""
     lease_token: str
     """as claimed (at most 40 characters)"""
+
+
+class _HoldAgentRequired(TypedDict):
+    agent: str
+    """agent id; * = every agent of the project (at most 200 characters)"""
+    reason: str
+    """shown to the agent and kept (at most 500 characters)"""
+
+
+class HoldAgent(_HoldAgentRequired, total=False):
+    session: str
+    """only this session of the agent (at most 200 characters)"""
+
+
+class _HoldResultRequired(TypedDict):
+    sessions_told: int
+    """open sessions that are told with their next call"""
+    success: bool
+
+
+class HoldResult(_HoldResultRequired, total=False):
+    agent: str
+    already: bool
+    """it was so before; the reason is the new one"""
+    reason: str
+    runner_id: str
+    session: str
+
+
+class _HoldRunnerRequired(TypedDict):
+    runner_id: str
+    """at most 200 characters"""
+
+
+class HoldRunner(_HoldRunnerRequired, total=False):
+    reason: str
+    """kept, and shown where the runner is listed (at most 500 characters)"""
+
+
+class _HoldsHoldsRequired(TypedDict):
+    by: str
+    kind: Literal["pause", "drain", "budget"]
+    """pause: no new locks and no new work; drain, budget: no new work (one of pause, drain, budget)"""
+    locks: int
+    """locks that who is held still has"""
+    reason: str
+    since: str
+    tasks: int
+    """tasks, of a runner runs, that who is held still has; at 0 a drain is done"""
+
+
+class HoldsHolds(_HoldsHoldsRequired, total=False):
+    agent: str
+    """* = every agent of the project"""
+    runner_id: str
+    session: str
+    until: str
+    """ends by itself then: the budget's next period"""
+
+
+class Holds(TypedDict):
+    count: int
+    holds: Optional[List[HoldsHolds]]
 
 
 class Identity(TypedDict, total=False):
@@ -1792,11 +2162,13 @@ class LockResult(_LockResultRequired, total=False):
     queue_position: int
     """place in line, 1 is next"""
     reason: str
-    """on failure: locked_by_other, deadlock or ttl_out_of_range"""
+    """on failure: locked_by_other, deadlock, agent_paused or ttl_out_of_range"""
     ticket: str
     """number drawn while it waited"""
     waited_ms: int
     """milliseconds spent waiting"""
+    why: str
+    """with reason agent_paused: who paused you, and why"""
 
 
 class _LockStateLockRequired(TypedDict):
@@ -2017,6 +2389,30 @@ class Messages(TypedDict):
 Nothing = Dict[str, Any]
 
 Nothing = Dict[str, Any]
+
+
+class _NudgeAgentRequired(TypedDict):
+    agent: str
+    """at most 200 characters"""
+
+
+class NudgeAgent(_NudgeAgentRequired, total=False):
+    session: str
+    """only this session of the agent (at most 200 characters)"""
+    text: str
+    """default: asks where it stands (at most 500 characters)"""
+
+
+class _NudgedRequired(TypedDict):
+    message_id: str
+    sessions_told: int
+    """open sessions that are told with their next call"""
+    success: bool
+
+
+class Nudged(_NudgedRequired, total=False):
+    already: bool
+    """an earlier nudge of yours was not taken yet; nothing was added"""
 
 
 class Ok(TypedDict):
@@ -2659,6 +3055,43 @@ class ReportDigests(_ReportDigestsRequired, total=False):
     """branch that was looked at; memories of other branches stay as they are (at most 255 characters)"""
 
 
+class _ReportUsageReportsRequired(TypedDict):
+    key: str
+    """names this use for ever in the project: a second report of it changes nothing (at most 200 characters)"""
+
+
+class ReportUsageReports(_ReportUsageReportsRequired, total=False):
+    agent: str
+    """default: the caller's; of a run: its agent (at most 200 characters)"""
+    at: str
+    """when; default now. It counts in the period it lies in, however late it comes (date-time)"""
+    cache_read_tokens: int
+    """0 to 1e+12"""
+    cache_write_tokens: int
+    """0 to 1e+12"""
+    cost_usd: float
+    """left out: not known (0 to 1e+06)"""
+    input_tokens: int
+    """not those read from or written to a cache (0 to 1e+12)"""
+    model: str
+    """at most 200 characters"""
+    output_tokens: int
+    """0 to 1e+12"""
+    run_id: str
+    """at most 200 characters"""
+    session: str
+    """default: the caller's; of a run: its session (at most 200 characters)"""
+    source: str
+    """who counted: executor, hook, … (at most 40 characters)"""
+    task_id: str
+    """default: the run's task, else the one task the session holds (uuid)"""
+
+
+class ReportUsage(TypedDict):
+    reports: Optional[List[ReportUsageReports]]
+    """at most 1000 items"""
+
+
 class _ReportedChangesViolationsRequired(TypedDict):
     file_path: str
     """the requested path"""
@@ -2706,6 +3139,45 @@ class ReportedDigests(TypedDict):
     marked_stale: int
     """observations that no longer hold"""
     success: bool
+
+
+class _ReportedUsageBudgetsRequired(TypedDict):
+    action: Literal["warn", "stop"]
+    """one of warn, stop"""
+    name: str
+    percent: float
+    """of the limit that is nearer"""
+    period: Literal["day", "month", "total"]
+    """one of day, month, total"""
+    set_by: str
+    spent_tokens: int
+    spent_usd: float
+    state: Literal["ok", "warned", "exceeded", "stopped"]
+    """exceeded: over the limit, and action is warn (one of ok, warned, exceeded, stopped)"""
+    warn_percent: int
+
+
+class ReportedUsageBudgets(_ReportedUsageBudgetsRequired, total=False):
+    agent: str
+    limit_tokens: int
+    limit_usd: float
+    period_end: str
+    period_start: str
+    state_since: str
+    uncosted: int
+    """reports of this period without a cost: a limit in USD does not see them"""
+
+
+class _ReportedUsageRequired(TypedDict):
+    counted: int
+    duplicates: int
+    """reported before; not counted again"""
+    success: bool
+
+
+class ReportedUsage(_ReportedUsageRequired, total=False):
+    budgets: Optional[List[ReportedUsageBudgets]]
+    """budgets that are near their limit or over it"""
 
 
 class _RerunChangesetRequired(TypedDict):
@@ -2964,7 +3436,9 @@ class _RunWhyRequired(TypedDict):
     """runs with the same demands that are served before it"""
     demands: Optional[RunWhyDemands]
     reason: str
-    """session_busy, delayed, queued, at_capacity, no_runner, no_match, or the status"""
+    """session_busy, delayed, queued, at_capacity, no_runner, no_match, agent_paused, agent_draining,
+    budget_exhausted, or the status
+    """
     run_id: str
     runners: Optional[List[RunWhyRunners]]
     status: str
@@ -2981,9 +3455,11 @@ class RunnerRef(TypedDict):
     """at most 200 characters"""
 
 
-class RunnersRunners(TypedDict):
+class _RunnersRunnersRequired(TypedDict):
     capacity: Optional[int]
     """most runs it takes at once; null: it does not say"""
+    draining: bool
+    """it finishes what it has and takes nothing new"""
     executor: Dict[str, Any]
     executor_profile: str
     hostname: str
@@ -2996,6 +3472,12 @@ class RunnersRunners(TypedDict):
     status: Literal["online", "stale"]
     """one of online, stale"""
     tags: Optional[List[str]]
+
+
+class RunnersRunners(_RunnersRunnersRequired, total=False):
+    drain_reason: str
+    drained_by: str
+    draining_since: str
 
 
 class Runners(TypedDict):
@@ -3051,6 +3533,11 @@ class _RunsRequired(TypedDict):
 class Runs(_RunsRequired, total=False):
     truncated: bool
     """there are more: ask with after"""
+
+
+class Safeguards(TypedDict):
+    two_person: Optional[List[Literal["force_release", "policies", "guardrails"]]]
+    """acts that wait for another person's approval; while the list is not empty, changing it is one of them"""
 
 
 class _SendMessageRequired(TypedDict):
@@ -3197,6 +3684,53 @@ class SetAgentStatus(TypedDict):
     """one of active, inactive"""
 
 
+class _SetBudgetRequired(TypedDict):
+    name: str
+    """at most 100 characters"""
+
+
+class SetBudget(_SetBudgetRequired, total=False):
+    action: Literal["warn", "stop"]
+    """stop: nothing new is claimed or dispatched until the period ends or the limit is raised (one of warn,
+    stop; default stop)
+    """
+    agent: str
+    """for this agent; left out: for the project (at most 200 characters)"""
+    limit_tokens: int
+    """input, output and cache together (0 to 1e+15)"""
+    limit_usd: float
+    """0 to 1e+07"""
+    period: Literal["day", "month", "total"]
+    """in UTC; total: for ever (one of day, month, total; default month)"""
+    reason: str
+    """at most 500 characters"""
+    warn_percent: int
+    """1 to 100; default 80"""
+
+
+class _SetGuardrailRequired(TypedDict):
+    action: Literal["deny", "ask", "allow", "default"]
+    """default: as delivered; a rule of the project's own is removed (one of deny, ask, allow, default)"""
+    reason: str
+    """at most 500 characters"""
+    rule: str
+    """at most 60 characters"""
+
+
+class SetGuardrail(_SetGuardrailRequired, total=False):
+    pattern: str
+    """a regular expression (RE2) over the command: makes or changes a rule of the project's own (at most 500
+    characters)
+    """
+
+
+class SetSafeguards(TypedDict):
+    reason: str
+    """at most 500 characters"""
+    two_person: Optional[List[Literal["force_release", "policies", "guardrails"]]]
+    """at most 3 items"""
+
+
 class _SetTrustRequired(TypedDict):
     agent: str
     """at most 200 characters"""
@@ -3292,6 +3826,44 @@ class Skills(TypedDict):
     count: int
     skills: Optional[List[SkillsSkills]]
     truncated: bool
+
+
+class _SnoozeRequired(TypedDict):
+    item: str
+    """the item's id, as the page shows it (at most 200 characters)"""
+
+
+class Snooze(_SnoozeRequired, total=False):
+    minutes: float
+    """for so long; default 60 (1 to 43200)"""
+    reason: str
+    """at most 500 characters"""
+    until: str
+    """until then, instead of minutes (date-time)"""
+
+
+class _SnoozedRequired(TypedDict):
+    item: str
+
+
+class Snoozed(_SnoozedRequired, total=False):
+    reason: str
+    until: str
+    """left out: it is not hidden"""
+
+
+class _SnoozedItemsItemsRequired(TypedDict):
+    item: str
+
+
+class SnoozedItemsItems(_SnoozedItemsItemsRequired, total=False):
+    reason: str
+    until: str
+    """left out: it is not hidden"""
+
+
+class SnoozedItems(TypedDict):
+    items: Optional[List[SnoozedItemsItems]]
 
 
 class _StopSessionRequired(TypedDict):
@@ -3943,6 +4515,59 @@ class UpdateWork(_UpdateWorkRequired, total=False):
     """0 to 100"""
 
 
+class _UsageSummaryGroupsRequired(TypedDict):
+    cache_read_tokens: int
+    cache_write_tokens: int
+    cost_usd: float
+    """of the reports that name a cost"""
+    input_tokens: int
+    key: str
+    """what it is grouped by; empty: not known"""
+    output_tokens: int
+    reports: int
+    tokens: int
+    """all four"""
+
+
+class UsageSummaryGroups(_UsageSummaryGroupsRequired, total=False):
+    name: str
+    """of a task or change: its title"""
+    uncosted: int
+    """reports without a cost"""
+
+
+class _UsageSummaryTotalRequired(TypedDict):
+    cache_read_tokens: int
+    cache_write_tokens: int
+    cost_usd: float
+    """of the reports that name a cost"""
+    input_tokens: int
+    key: str
+    """what it is grouped by; empty: not known"""
+    output_tokens: int
+    reports: int
+    tokens: int
+    """all four"""
+
+
+class UsageSummaryTotal(_UsageSummaryTotalRequired, total=False):
+    """of everything that was asked for, also what is cut off"""
+
+    name: str
+    """of a task or change: its title"""
+    uncosted: int
+    """reports without a cost"""
+
+
+class UsageSummary(TypedDict):
+    by: str
+    groups: Optional[List[UsageSummaryGroups]]
+    since: str
+    total: UsageSummaryTotal
+    """of everything that was asked for, also what is cut off"""
+    truncated: bool
+
+
 class UsedSkill(TypedDict):
     skill_id: str
     skill_name: str
@@ -4300,6 +4925,8 @@ class Work(_WorkRequired, total=False):
     description: str
     files: Optional[List[str]]
     """lock these before you begin"""
+    held: bool
+    """you are kept from new work, whatever there is: see why and next"""
     input_data: Any
     """what the submitter sent along"""
     last_error: str
@@ -4313,11 +4940,12 @@ class Work(_WorkRequired, total=False):
     """what earlier agents learned about it, at most three"""
     memory_note: str
     """why memories are missing"""
+    next: str
     priority: int
     queue: WorkQueue
     """why there was none"""
-    reason: Literal["no_tasks_available"]
-    """one of no_tasks_available"""
+    reason: Literal["no_tasks_available", "agent_paused", "agent_draining", "budget_exhausted"]
+    """one of no_tasks_available, agent_paused, agent_draining, budget_exhausted"""
     repository: str
     tags: Optional[List[str]]
     task_description: str
@@ -4325,6 +4953,7 @@ class Work(_WorkRequired, total=False):
     task_type: str
     tasks: Optional[List[WorkTasks]]
     """all of them, when limit is over 1"""
+    why: str
 
 
 class _WorkStatsLanesRequired(TypedDict):
