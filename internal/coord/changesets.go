@@ -74,6 +74,11 @@ func (s *Store) ApplyHead(ctx context.Context, project int64, h Head) (AppliedHe
 	return acted[AppliedHead](ctx, s, h, `select coord.apply_head($1, $2)`, project)
 }
 
+// DeliverHead is ApplyHead with the end of the delivery that told of the head.
+func (s *Store) DeliverHead(ctx context.Context, project int64, h Head, d Delivery, action string) (AppliedHead, error) {
+	return acted[AppliedHead](ctx, s, h, `select coord.deliver_head($1, $2, $3, nullif($4, ''), $5)`, project, d.Source, d.DeliveryID, action)
+}
+
 // ApplyGone ends what is under way on a branch, pull request or merge group that is gone.
 func (s *Store) ApplyGone(ctx context.Context, project int64, h Head) error {
 	_, err := acted[struct{}](ctx, s, h, `select coord.apply_gone($1, $2)`, project)
@@ -116,6 +121,8 @@ type RoutingChangeset struct {
 	PriorFailures int            `json:"prior_failures"`
 	CreatedAt     time.Time      `json:"created_at"`
 	Metadata      map[string]any `json:"metadata"`
+	PolicySet     int64          `json:"policy_set"` // number of the project's set of policies when it was taken
+	Locked        bool           `json:"locked"`     // the project has locks
 }
 
 // TakeChangesets leases up to limit changesets that are to be routed.

@@ -33,6 +33,11 @@ func (s *Store) Router(ctx context.Context, project int64) (*route.Router, error
 	if err != nil {
 		return nil, err
 	}
+	return s.RouterOf(ctx, project, version)
+}
+
+// RouterOf is Router for who knows the number of the set.
+func (s *Store) RouterOf(ctx context.Context, project, version int64) (*route.Router, error) {
 	s.routers.mu.Lock()
 	known, ok := s.routers.routers[project]
 	s.routers.mu.Unlock()

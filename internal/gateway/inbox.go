@@ -80,7 +80,11 @@ func (g *Gateway) deliver(ctx context.Context, d coord.Delivery) error {
 		return g.store.EndDelivery(ctx, d, coord.DeliveryEnd{State: "failed", Action: event.Action, Error: err.Error()})
 	}
 	prepared, err := g.prepare(ctx, &event)
-	if err == nil {
+	switch {
+	case err != nil:
+	case event.Kind == githubevent.KindHead: // most of them are that: one statement
+		_, err = g.store.DeliverHead(ctx, prepared.project, head(event), d, event.Action)
+	default:
 		err = g.store.InTx(ctx, func(ctx context.Context) error {
 			did, err := g.apply(ctx, event, prepared)
 			if err != nil {
@@ -197,7 +201,7 @@ func votes(e githubevent.Event) bool {
 		(e.Comment.Command.Name == githubevent.CommandApprove || e.Comment.Command.Name == githubevent.CommandDeny)
 }
 
-// apply does what an event says, in the transaction of ctx.
+// apply does what an event says that tells of no head, in the transaction of ctx.
 func (g *Gateway) apply(ctx context.Context, e githubevent.Event, p prepared) (done, error) {
 	if e.Kind == githubevent.KindIgnored {
 		return done{ignored: e.Ignored}, nil
@@ -213,9 +217,6 @@ func (g *Gateway) apply(ctx context.Context, e githubevent.Event, p prepared) (d
 	}
 	project := p.project
 	switch e.Kind {
-	case githubevent.KindHead:
-		did, err := g.store.ApplyHead(ctx, project, head(e))
-		return done{result: did}, err
 	case githubevent.KindGone:
 		h := head(e)
 		h.Why = "its branch is gone"

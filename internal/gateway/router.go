@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -101,7 +102,7 @@ func (g *Gateway) routing(ctx context.Context, c coord.RoutingChangeset) (coord.
 	if r.LockViolations, err = g.lockViolations(ctx, c, r.Files); err != nil {
 		return r, err
 	}
-	router, err := g.store.Router(ctx, c.ProjectID)
+	router, err := g.store.RouterOf(ctx, c.ProjectID, c.PolicySet)
 	if err != nil {
 		return r, err
 	}
@@ -267,7 +268,11 @@ func (g *Gateway) lockViolations(ctx context.Context, c coord.RoutingChangeset, 
 		}
 	}
 	var out []route.LockViolation
-	for batch := range slices.Chunk(paths, 200) {
+	var chunks iter.Seq[[]string] = func(func([]string) bool) {} // in a project without locks nothing is held
+	if c.Locked {
+		chunks = slices.Chunk(paths, 200)
+	}
+	for batch := range chunks {
 		held, err := g.heldLocks(ctx, c, batch)
 		if err != nil {
 			return nil, err

@@ -14,7 +14,7 @@ import (
 )
 
 // playSQL makes the machine under test observable: whatever happens in whatever order, the rows must bear out what the
-// changesets say. play runs a list of events on a project of its own; what the functions refuse is part of the game.
+// changesets say. play runs a list of events on a project that it leaves empty; what the functions refuse is part of the game.
 const playSQL = `
 create or replace function coord.now() returns timestamptz language sql volatile parallel safe
 as $$ select pg_catalog.clock_timestamp() + (coalesce(nullif(pg_catalog.current_setting('test.jump', true), ''), '0') || ' seconds')::interval $$;
@@ -74,7 +74,7 @@ begin
 end $$;
 
 create function public.play(p_events jsonb) returns jsonb language plpgsql as $$
-declare e jsonb; v_p bigint; v_repo text := 't.example/x/' || pg_catalog.replace(pg_catalog.gen_random_uuid()::text, '-', ''); v_c public.changesets; v_id uuid; v_a public.approval_queue; v_out jsonb; v_states jsonb;
+declare e jsonb; v_p bigint; v_repo text := 't.example/x/game'; v_c public.changesets; v_id uuid; v_a public.approval_queue; v_out jsonb; v_states jsonb;
   v_sha text[] := array[pg_catalog.repeat('a', 40), pg_catalog.repeat('b', 40), pg_catalog.repeat('c', 40)];
 begin
   perform pg_catalog.set_config('test.jump', '0', true);
