@@ -73,6 +73,7 @@ prove: ## the long proofs (races, crashes, thousands of tasks); docs/PROOFS.md h
 	$(GO_TEST) -tags prove -count=1 -v -timeout 60m -run 'Prove|StandardLibrary' ./internal/...
 	E2E_TRIALS=30 E2E_DELIVERIES=10000 $(GO_TEST) -tags e2e -count=1 -v -timeout 60m -run 'Deadlock|Stopped|Killed' ./test/e2e/
 	E2E_TRIALS=100 $(GO_TEST) -tags e2e -count=1 -v -timeout 60m -run 'Chaos' ./test/e2e/
+	E2E_WRITES=10m $(GO_TEST) -tags e2e -count=1 -v -timeout 60m -run 'Writes' ./test/e2e/
 
 e2e: build ## end to end with the real binaries and the real hosts (npm installs those into .e2e/)
 	@mkdir -p .e2e && cp test/e2e/hosts/package.json .e2e/
@@ -83,7 +84,7 @@ e2e: build ## end to end with the real binaries and the real hosts (npm installs
 
 e2e-short: build ## a short end-to-end run: the demo, whose claims are checked, and the crash tests
 	bin/coordctl demo --quiet
-	go test -tags e2e -count=1 -timeout 10m -run 'Deadlock|Stopped|Killed|Chaos' ./test/e2e/
+	go test -tags e2e -count=1 -timeout 10m -run 'Deadlock|Stopped|Killed|Chaos|Writes' ./test/e2e/
 
 clean: ## remove what was built
 	rm -rf bin .e2e

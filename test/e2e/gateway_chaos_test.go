@@ -112,19 +112,26 @@ func (s *storm) spawn() {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	log, err := os.OpenFile(filepath.Join(s.dir, "gateway.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	cmd := exec.Command(self)
+	cmd.Env = append(cleanEnv(), childVar+"="+s.dir, "CHILD_ADDR="+s.addr, "CHILD_DB="+s.DatabaseURL)
+	s.child = launch(s.t, cmd, filepath.Join(s.dir, "gateway.log"))
+}
+
+// launch starts a process that will be killed; it writes to the log.
+func launch(t *testing.T, cmd *exec.Cmd, log string) *victim {
+	t.Helper()
+	out, err := os.OpenFile(log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
-		s.t.Fatal(err)
+		t.Fatal(err)
 	}
-	defer log.Close()
-	v := &victim{cmd: exec.Command(self), exited: make(chan struct{})}
-	v.cmd.Env = append(cleanEnv(), childVar+"="+s.dir, "CHILD_ADDR="+s.addr, "CHILD_DB="+s.DatabaseURL)
-	v.cmd.Stdout, v.cmd.Stderr = log, log
-	if err := v.cmd.Start(); err != nil {
-		s.t.Fatal(err)
+	defer out.Close()
+	cmd.Stdout, cmd.Stderr = out, out
+	v := &victim{cmd: cmd, exited: make(chan struct{})}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
 	}
-	go func() { _ = v.cmd.Wait(); close(v.exited) }()
-	s.child = v
+	go func() { _ = cmd.Wait(); close(v.exited) }()
+	return v
 }
 
 // headOf is the commit of the i-th delivery: every fifth tells of the same head as the one before, as a pull request.
