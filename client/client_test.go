@@ -155,6 +155,41 @@ func TestRepeatsUntilTheServiceIsBack(t *testing.T) {
 	}
 }
 
+// A service that asks for patience gets it: Retry-After is waited out, from a body as from a proxy's bare answer, and a call
+// whose time does not suffice gives up at once.
+func TestRetryAfterIsObeyed(t *testing.T) {
+	t.Parallel()
+	const problem = `{"status":429,"code":"exhausted","what":"too many requests with this key","retryable":true,"retry_after":1}`
+	for name, body := range map[string]string{"problem": problem, "bare": "slow down"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var at []time.Time
+			c := connect(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				if at = append(at, time.Now()); len(at) == 1 {
+					w.Header().Set("Retry-After", "1")
+					w.WriteHeader(http.StatusTooManyRequests)
+					_, _ = io.WriteString(w, body)
+					return
+				}
+				_, _ = io.WriteString(w, `{"projects": [], "count": 0}`)
+			}))
+			if _, err := c.ListProjects(t.Context(), client.None{}); err != nil {
+				t.Fatal(err)
+			}
+			if len(at) != 2 || at[1].Sub(at[0]) < time.Second {
+				t.Errorf("%v", at)
+			}
+			at = nil
+			ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+			defer cancel()
+			var e *client.Error
+			if _, err := c.ListProjects(ctx, client.None{}); !errors.As(err, &e) || e.Code != client.CodeExhausted || e.RetryAfter != 1 || ctx.Err() != nil {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+}
+
 func TestFailuresAreTyped(t *testing.T) {
 	t.Parallel()
 	const problem = `{"type":"about:blank","title":"Gone","status":410,"detail":"d","code":"lease_lost","what":"stale","next":"get_work","retryable":false}`

@@ -33,6 +33,7 @@ func serve(ctx context.Context, d *local.Database, addr string, ready func(strin
 		cfg.Level = "warn" // a person reads this terminal
 	}
 	cfg.CoordURL, cfg.CoordDirectURL, cfg.Addr = d.URL, d.DirectURL, addr
+	cfg.TLSCert, cfg.TLSKey = "", "" // what up serves is for this machine
 	return apiserver.Run(ctx, apiserver.Config{API: cfg, Log: logger(cfg.Logging)}, ready)
 }
 
@@ -54,6 +55,7 @@ func serveGateway(ctx context.Context, d *local.Database, addr string, ready fun
 		dir = filepath.Join(home.Dir, "gateway")
 	}
 	cfg.CoordURL, cfg.CoordDirectURL, cfg.Gateway.Addr = d.URL, d.DirectURL, addr
+	cfg.TLSCert, cfg.TLSKey = "", ""
 	return gatewayserver.Run(ctx, gatewayserver.Config{GatewayServer: cfg, Dir: dir, Log: logger(cfg.Logging)}, ready)
 }
 

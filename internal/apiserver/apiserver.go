@@ -69,6 +69,10 @@ func Run(ctx context.Context, cfg Config, ready func(addr string)) error {
 	if err != nil {
 		return err
 	}
+	face, err := httpapi.Outside(cfg.Exposure, cfg.Log)
+	if err != nil {
+		return err
+	}
 	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", cfg.Addr)
 	if err != nil {
 		return fmt.Errorf("API_ADDR: %w", err)
@@ -79,7 +83,7 @@ func Run(ctx context.Context, cfg Config, ready func(addr string)) error {
 		return err
 	}
 	defer pool.Close()
-	s := assemble(cfg, pool, static)
+	s := assemble(cfg, pool, static, face)
 	defer s.endStreams(ctx)
 	if err := s.useSupabase(); err != nil {
 		return err
@@ -129,7 +133,7 @@ type server struct {
 	endStreams  func(context.Context) // closes what MCP clients left open
 }
 
-func assemble(cfg Config, pool *pgxpool.Pool, static *httpapi.Keys) *server {
+func assemble(cfg Config, pool *pgxpool.Pool, static *httpapi.Keys, face httpapi.Face) *server {
 	s := &server{cfg: cfg, store: coord.New(pool), metrics: obs.NewMetrics(version.String())}
 	s.news = pgnotify.New(pgnotify.Config{Pool: pool, ListenDSN: pooler.Session(cfg.DirectURL()), Log: cfg.Log})
 	s.hub = dispatch.New(s.news.Send)
@@ -159,8 +163,9 @@ func assemble(cfg Config, pool *pgxpool.Pool, static *httpapi.Keys) *server {
 		Auth: s.store, Static: static, Open: !cfg.AuthEnabled, Origins: cfg.Origins(), Version: version.String(),
 		Ping: s.ping, Notices: notices{s.store}, Observe: s.hub.Observe, MCP: streams,
 		Polls: runnerPolls{s.store, s.hub}, Live: liveFeed{s.store, s.live},
-		Metrics: s.metrics.Handler(), InFlight: s.metrics.InFlight, Log: cfg.Log,
+		Metrics: s.metrics.Handler(), InFlight: s.metrics.InFlight, Log: cfg.Log, Face: face,
 	})
+	s.door.Watch(s.metrics.Counter)
 	s.door.Mount("/ui", web.New(web.Options{Catalogue: cat, Pipeline: pipe, Authenticate: s.door.Authenticate, Observe: s.hub.Observe, Log: cfg.Log}))
 	return s
 }

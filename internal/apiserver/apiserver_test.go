@@ -154,3 +154,32 @@ func TestDatabaseAway(t *testing.T) {
 		t.Errorf("took %s", took)
 	}
 }
+
+// What the environment says about other machines reaches the door: limits, trusted proxies, TLS.
+func TestTowardsOtherMachines(t *testing.T) {
+	t.Parallel()
+	dsn := pgtest.DSN(t)
+	url := start(t, configured(t, dsn, map[string]string{"COORD_RATE_LIMIT": "2", "TRUSTED_PROXIES": "127.0.0.1"}))
+	refused := 0
+	for range 15 {
+		status, out := call(t, "GET", url+"/discovery/active", "")
+		switch {
+		case status == 429 && out["code"] == "exhausted":
+			refused++
+		case status != 200:
+			t.Fatalf("%d %v", status, out)
+		}
+	}
+	if refused == 0 {
+		t.Error("nothing was refused")
+	}
+	for name, vars := range map[string]map[string]string{
+		"TRUSTED_PROXIES":  {"TRUSTED_PROXIES": "my-proxy"},
+		"COORD_RATE_LIMIT": {"COORD_RATE_LIMIT": "-1"},
+		"TLS_CERT_FILE":    {"TLS_CERT_FILE": "/nowhere/cert.pem", "TLS_KEY_FILE": "/nowhere/key.pem"},
+	} {
+		if err := Run(context.Background(), configured(t, dsn, vars), nil); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

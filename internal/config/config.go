@@ -70,7 +70,7 @@ type HTTP struct {
 	Addr          string `env:"API_ADDR" envDefault:"127.0.0.1:8765" doc:"where the API listens; port 0 picks a free one"`
 	AuthEnabled   bool   `env:"AUTH_ENABLED" envDefault:"true" doc:"false lets everybody on this machine in; honoured on loopback addresses only"`
 	Keys          string `env:"COORDINATION_API_KEYS" doc:"comma-separated API keys beside those in the database; empty admits nobody"`
-	KeyIdentities string `env:"COORDINATION_API_KEY_IDENTITIES" example:"{\"key-1\": {\"agent_id\": \"ci\", \"agent_type\": \"codex\"}}" doc:"JSON that binds keys of COORDINATION_API_KEYS to one agent each; scopes may be given too (default read, write, runner)"`
+	KeyIdentities string `env:"COORDINATION_API_KEY_IDENTITIES" example:"{\"key-1\": {\"agent_id\": \"ci\", \"agent_type\": \"codex\"}}" doc:"JSON that binds keys of COORDINATION_API_KEYS to one agent each; scopes (default read, write, runner), rate_limit and stream_limit may be given too"`
 	CORSOrigins   string `env:"CORS_ORIGINS" example:"https://dash.example.com" doc:"comma-separated origins whose pages may call the API; * for every page; empty: none"`
 }
 
@@ -79,6 +79,18 @@ func (h HTTP) KeyList() []string { return split(h.Keys) }
 
 // Origins is CORSOrigins split likewise.
 func (h HTTP) Origins() []string { return split(h.CORSOrigins) }
+
+// Exposure says how the API and the gateway stand towards other machines. Limits count one process's requests.
+type Exposure struct {
+	TLSCert        string `env:"TLS_CERT_FILE" example:"/etc/agent-coordinator/tls/fullchain.pem" doc:"certificate with its chain, PEM, for the api and gateway commands; a renewed one is taken up by itself. Empty: plain HTTP, for this machine or behind a proxy"`
+	TLSKey         string `env:"TLS_KEY_FILE" example:"/etc/agent-coordinator/tls/privkey.pem" doc:"its private key, PEM"`
+	TrustedProxies string `env:"TRUSTED_PROXIES" example:"10.0.0.7,10.1.0.0/16" doc:"addresses and networks of proxies whose X-Forwarded-For is believed; empty: nobody's, the address is the connection's"`
+	RateLimit      int    `env:"COORD_RATE_LIMIT" envDefault:"500" doc:"requests a second that one key may make from other machines, five times as many at once; 0: no limit. A key may have its own: coordctl keys limit"`
+	StreamLimit    int    `env:"COORD_STREAM_LIMIT" envDefault:"2000" doc:"waiting calls and live views that one key may have open from other machines; 0: no limit. A key may have its own"`
+}
+
+// ProxyList is TrustedProxies split at commas, without blanks and empty entries.
+func (e Exposure) ProxyList() []string { return split(e.TrustedProxies) }
 
 // Seconds is a time in whole seconds, as the older names of these variables have it; 90s and 2m are read as well.
 type Seconds time.Duration
@@ -201,6 +213,7 @@ type API struct {
 	Database
 	Supabase
 	HTTP
+	Exposure
 	Orchestration
 	Tools
 	Embedded
@@ -252,6 +265,7 @@ type GitHub struct {
 type GatewayServer struct {
 	Database
 	HTTP
+	Exposure
 	Gateway
 	GitHub
 	Verification

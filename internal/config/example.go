@@ -15,6 +15,7 @@ var parts = []struct {
 	{"Supabase beside the database (optional)", Supabase{}},
 	{"The embedded Postgres", Embedded{}},
 	{"The API server", HTTP{}},
+	{"The API and the gateway towards other machines", Exposure{}},
 	{"Sessions, runs and runners", Orchestration{}},
 	{"The gateway", Gateway{}},
 	{"GitHub, for the gateway", GitHub{}},

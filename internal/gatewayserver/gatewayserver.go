@@ -64,6 +64,10 @@ func Run(ctx context.Context, cfg Config, ready func(addr string)) error {
 	if err != nil {
 		return err
 	}
+	face, err := httpapi.Outside(cfg.Exposure, cfg.Log)
+	if err != nil {
+		return err
+	}
 	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", cfg.Gateway.Addr)
 	if err != nil {
 		return fmt.Errorf("GATEWAY_ADDR: %w", err)
@@ -74,7 +78,7 @@ func Run(ctx context.Context, cfg Config, ready func(addr string)) error {
 		return err
 	}
 	defer pool.Close()
-	s, err := assemble(cfg, pool, static)
+	s, err := assemble(cfg, pool, static, face)
 	if err != nil {
 		return err
 	}
@@ -119,7 +123,7 @@ func (s *server) close() {
 	}
 }
 
-func assemble(cfg Config, pool *pgxpool.Pool, static *httpapi.Keys) (*server, error) {
+func assemble(cfg Config, pool *pgxpool.Pool, static *httpapi.Keys, face httpapi.Face) (*server, error) {
 	s := &server{cfg: cfg, store: coord.New(pool), metrics: obs.NewMetrics(version.String())}
 	s.news = pgnotify.New(pgnotify.Config{Pool: pool, ListenDSN: listenURL(cfg.Database), Log: cfg.Log})
 	s.hub = dispatch.New(s.news.Send)
@@ -144,9 +148,10 @@ func assemble(cfg Config, pool *pgxpool.Pool, static *httpapi.Keys) (*server, er
 	pipe := &op.Pipeline{Resolver: s.store, Once: s.store, Observe: s.metrics.Observe, Log: cfg.Log}
 	s.door = httpapi.New(cat, pipe, httpapi.Options{
 		Auth: s.store, Static: static, Open: !cfg.AuthEnabled, Origins: cfg.Origins(), Version: version.String(), Ping: s.ping,
-		Metrics: s.metrics.Handler(), InFlight: s.metrics.InFlight, Log: cfg.Log,
+		Metrics: s.metrics.Handler(), InFlight: s.metrics.InFlight, Log: cfg.Log, Face: face,
 		Webhooks: map[string]httpapi.Webhook{"/webhook/github": s.gateway.ReceiveGitHub},
 	})
+	s.door.Watch(s.metrics.Counter)
 	return s, nil
 }
 

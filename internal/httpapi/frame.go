@@ -21,6 +21,7 @@ func (s *Server) frame(c *gin.Context) {
 	h := c.Writer.Header()
 	h.Set(headerRequestID, saneID(c.GetHeader(headerRequestID)))
 	h.Set("X-Content-Type-Options", "nosniff")
+	_ = http.NewResponseController(c.Writer).SetWriteDeadline(time.Time{}) // that of the connection's last answer is over
 	if s.opts.InFlight != nil {
 		s.opts.InFlight.Inc()
 		defer s.opts.InFlight.Dec()

@@ -4,7 +4,6 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
-	"net"
 	"net/http"
 	"path"
 	"slices"
@@ -88,11 +87,8 @@ func (s *Server) serveDocs(c *gin.Context) {
 
 // serveMetrics is open to this machine, else it needs a key. A request that was forwarded is not from this machine.
 func (s *Server) serveMetrics(c *gin.Context) {
-	host, _, _ := net.SplitHostPort(c.Request.RemoteAddr)
-	ip := net.ParseIP(host)
-	local := ip != nil && ip.IsLoopback() && c.GetHeader("X-Forwarded-For") == "" && c.GetHeader("Forwarded") == ""
-	if !local {
-		if _, err := s.authenticate(c.Request); err != nil {
+	if from := s.originOf(c); !from.local {
+		if _, err := s.admit(c.Request, from); err != nil {
 			s.abort(c, err)
 			return
 		}

@@ -106,6 +106,7 @@ func (s *Server) write(w http.ResponseWriter, status int, contentType string, bo
 	h["Content-Type"] = []string{contentType}
 	h["Content-Length"] = []string{strconv.Itoa(len(body))}
 	h["Cache-Control"] = []string{"no-store"}
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTimeout)) // tests' recorders have none
 	w.WriteHeader(status)
 	_, _ = w.Write(body) // a client that left is no failure of ours
 }

@@ -13,6 +13,7 @@ const (
 	drainTime      = 10 * time.Second // for calls in flight when the server stops
 	idleTimeout    = 2 * time.Minute
 	headerTimeout  = 5 * time.Second
+	writeTimeout   = time.Minute // for a client to take an answer that is ready
 	maxHeaderBytes = 32 << 10
 )
 
@@ -20,12 +21,18 @@ const (
 // get up to 10 s. It returns nil after a clean stop.
 func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	srv := &http.Server{
-		Handler: s, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
+		Handler: s, ReadHeaderTimeout: s.headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
 		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
-		// No WriteTimeout: calls wait and streams stay open; each call's own deadline bounds it.
+		// No WriteTimeout: calls wait and streams stay open. Each call's own deadline bounds it, and write sets one for the answer.
 	}
 	done := make(chan error, 1)
-	go func() { done <- srv.Serve(ln) }()
+	go func() {
+		if srv.TLSConfig = s.opts.Face.TLS; srv.TLSConfig != nil {
+			done <- srv.ServeTLS(ln, "", "")
+			return
+		}
+		done <- srv.Serve(ln)
+	}()
 	select {
 	case err := <-done:
 		s.Stop()

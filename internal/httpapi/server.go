@@ -5,8 +5,10 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -43,6 +45,7 @@ type Options struct {
 	MCP      http.Handler                       // served at /mcp with the same keys; nil: not served
 	Metrics  http.Handler                       // served at /metrics; nil: not served
 	InFlight Gauge                              // counts requests; may be nil
+	Face     Face                               // how it stands towards other machines
 	Log      *slog.Logger
 }
 
@@ -65,9 +68,13 @@ type Server struct {
 	log     *slog.Logger
 	hints   *hints
 	health  *health
-	paths   []string
-	openapi func() []byte
-	unwatch func()
+	shares  *shares
+	proxies []netip.Prefix
+
+	headerTimeout time.Duration // for a request's header to arrive
+	paths         []string
+	openapi       func() []byte
+	unwatch       func()
 
 	stopping context.Context // done once Stop was called: waiting calls end
 	stop     context.CancelCauseFunc
@@ -87,7 +94,7 @@ func New(cat *op.Catalogue, pipe *op.Pipeline, opts Options) *Server {
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{opts: opts, cat: cat, pipe: pipe, log: opts.Log, hints: newHints(), health: &health{ping: opts.Ping}}
+	s := &Server{opts: opts, cat: cat, pipe: pipe, log: opts.Log, hints: newHints(), health: &health{ping: opts.Ping}, shares: newShares(opts.Face.Limits), proxies: opts.Face.Proxies, headerTimeout: headerTimeout}
 	s.stopping, s.stop = context.WithCancelCause(context.Background())
 	s.openapi = sync.OnceValue(func() []byte {
 		return describeAll(cat, beside{polls: opts.Polls != nil, live: opts.Live != nil, webhooks: opts.Webhooks})
@@ -99,20 +106,24 @@ func New(cat *op.Catalogue, pipe *op.Pipeline, opts Options) *Server {
 	return s
 }
 
-// Authenticate returns whose key it is, as for a request that carries it. Codes: unauthenticated, unavailable.
+// Authenticate returns whose key it is, as for a request that carries it. Called with the context of a mounted handler's
+// request it counts that request. Codes: unauthenticated, unavailable, exhausted.
 func (s *Server) Authenticate(ctx context.Context, key string) (ident.Principal, error) {
-	r := &http.Request{Header: http.Header{}}
+	r := (&http.Request{Header: http.Header{}}).WithContext(ctx)
 	if key != "" {
 		r.Header.Set("X-Api-Key", key)
 	}
-	return s.authenticate(r.WithContext(ctx))
+	if o, ok := ctx.Value(originKey{}).(origin); ok {
+		return s.admit(r, o)
+	}
+	return s.authenticate(r)
 }
 
 // Mount serves h below prefix, such as /ui. h authenticates by itself. To be called before the first request.
 func (s *Server) Mount(prefix string, h http.Handler) {
 	s.paths = append(s.paths, prefix)
 	serve := func(c *gin.Context) {
-		ctx, end := s.context(c.Request.Context(), true)
+		ctx, end := s.context(withOrigin(c.Request.Context(), s.originOf(c)), true)
 		defer end()
 		h.ServeHTTP(c.Writer, c.Request.WithContext(ctx))
 	}
@@ -136,7 +147,11 @@ func (s *Server) Stop() {
 
 func (s *Server) routes() *gin.Engine {
 	e := gin.New()
-	_ = e.SetTrustedProxies(nil) // nil cannot fail
+	var trusted []string
+	for _, p := range s.proxies {
+		trusted = append(trusted, p.String())
+	}
+	_ = e.SetTrustedProxies(trusted) // they were read already
 	e.HandleMethodNotAllowed = true
 	e.RedirectTrailingSlash = false
 	e.ContextWithFallback = false
@@ -195,8 +210,8 @@ func (s *Server) operation(d *op.Def, r op.Route) gin.HandlerFunc {
 	waits, waitsUnasked := d.Waits, d.Waits && (wait == nil || wait.Default != nil)
 	return func(c *gin.Context) {
 		req, w := c.Request, c.Writer
-		id := requestID(c)
-		p, err := s.authenticate(req)
+		id, from := requestID(c), s.originOf(c)
+		p, err := s.admit(req, from)
 		if err != nil {
 			s.fail(w, req, err, id)
 			return
@@ -207,7 +222,16 @@ func (s *Server) operation(d *op.Def, r op.Route) gin.HandlerFunc {
 			return
 		}
 		_, asks := args["wait_seconds"]
-		ctx, end := s.context(req.Context(), waits && asks || waitsUnasked)
+		mayWait := waits && asks || waitsUnasked
+		if mayWait && wait != nil {
+			leave, err := s.enter(p, from)
+			if err != nil {
+				s.fail(w, req, err, id)
+				return
+			}
+			defer leave()
+		}
+		ctx, end := s.context(req.Context(), mayWait)
 		res, err := s.pipe.Call(ctx, d, op.Request{
 			Principal: p, Claim: claim(req.Header), Args: args, RequestKey: req.Header.Get("Idempotency-Key"),
 			RequestID: id, Door: "http", FromBody: hasBody,
@@ -253,11 +277,18 @@ func (s *Server) context(ctx context.Context, waits bool) (context.Context, func
 // stream serves a handler that keeps its connections open, behind the key. The principal is in the request's context.
 func (s *Server) stream(h http.Handler) gin.HandlerFunc {
 	return func(c *gin.Context) {
-		p, err := s.authenticate(c.Request)
+		from := s.originOf(c)
+		p, err := s.admit(c.Request, from)
 		if err != nil {
 			s.fail(c.Writer, c.Request, err, requestID(c))
 			return
 		}
+		leave, err := s.enter(p, from)
+		if err != nil {
+			s.fail(c.Writer, c.Request, err, requestID(c))
+			return
+		}
+		defer leave()
 		ctx, end := s.context(context.WithValue(c.Request.Context(), principalKey{}, p), true)
 		defer end()
 		h.ServeHTTP(c.Writer, c.Request.WithContext(ctx))

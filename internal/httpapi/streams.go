@@ -63,11 +63,12 @@ func (s *Server) streamRoutes(e *gin.Engine) {
 	get := func(path string, scope ident.Scope, h func(*gin.Context, ident.Caller)) {
 		s.paths = append(s.paths, path)
 		e.GET(path, func(c *gin.Context) {
-			caller, err := s.caller(c, scope)
+			caller, leave, err := s.caller(c, scope)
 			if err != nil {
 				s.abort(c, err)
 				return
 			}
+			defer leave()
 			ctx, end := s.context(c.Request.Context(), true)
 			defer end()
 			c.Request = c.Request.WithContext(ctx)
@@ -83,22 +84,30 @@ func (s *Server) streamRoutes(e *gin.Engine) {
 	}
 }
 
-// caller is who opens a stream. A browser's EventSource and WebSocket can send no header: the key may stand in api_key.
-func (s *Server) caller(c *gin.Context, scope ident.Scope) (ident.Caller, error) {
+// caller is who opens a stream, which leave ends. A browser's EventSource and WebSocket can send no header: the key may
+// stand in api_key.
+func (s *Server) caller(c *gin.Context, scope ident.Scope) (who ident.Caller, leave func(), err error) {
 	if key := c.Query("api_key"); key != "" && keyOf(c.Request.Header) == "" {
 		c.Request.Header.Set("X-Api-Key", key)
 	}
-	p, err := s.authenticate(c.Request)
+	from := s.originOf(c)
+	p, err := s.admit(c.Request, from)
 	if err != nil {
-		return ident.Caller{}, err
+		return who, nil, err
 	}
-	who := claim(c.Request.Header)
+	claimed := claim(c.Request.Header)
 	if !p.May(scope) {
 		why := "the key lacks the scope " + string(scope)
-		s.pipe.Resolver.Denied(c.Request.Context(), p, who, c.FullPath(), why)
-		return ident.Caller{}, fault.New(client.CodeForbidden, "this key may not call "+c.FullPath(), why, "use a key with the scope "+string(scope))
+		s.pipe.Resolver.Denied(c.Request.Context(), p, claimed, c.FullPath(), why)
+		return who, nil, fault.New(client.CodeForbidden, "this key may not call "+c.FullPath(), why, "use a key with the scope "+string(scope))
 	}
-	return s.pipe.Resolver.Resolve(c.Request.Context(), p, who, false)
+	if leave, err = s.enter(p, from); err != nil {
+		return who, nil, err
+	}
+	if who, err = s.pipe.Resolver.Resolve(c.Request.Context(), p, claimed, false); err != nil {
+		leave()
+	}
+	return who, leave, err
 }
 
 // servePoll is GET /runner/runs: 200 with what there is, 204 when there was nothing in time or the server stops.

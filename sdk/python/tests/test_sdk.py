@@ -45,6 +45,18 @@ class TestSDK(unittest.TestCase):
         with self.assertRaises(ValueError):
             AgentCoordinationClient("localhost")
 
+    def test_limits_are_waited_out(self):
+        made = agent("boss").create_key(name="limited " + PROJECT, rate_limit=1)  # ten at once, then one a second
+        limited = AgentCoordinationClient(URL, made["secret"])
+        began = time.monotonic()
+        for _ in range(12):
+            limited.list_projects()
+        self.assertGreater(time.monotonic() - began, 0.9)
+        with self.assertRaises(CoordinatorError) as e:
+            for _ in range(3):
+                AgentCoordinationClient(URL, made["secret"], retries=0).list_projects()
+        self.assertEqual((e.exception.code, e.exception.status, e.exception.retry_after), ("exhausted", 429, 1))
+
     def test_lock(self):
         ana, bob = agent("ann"), agent("ben")
         ana._lease = 1.5  # renewed every half second

@@ -25,6 +25,16 @@ test("calls", async () => {
   assert.throws(() => new AgentCoordinationClient("localhost"));
 });
 
+test("limits are waited out", async () => {
+  const { secret } = await agent("boss").createKey({ name: "limited " + project, rate_limit: 1 }); // ten at once, then one a second
+  const limited = new AgentCoordinationClient(url, secret);
+  const began = performance.now();
+  for (let i = 0; i < 12; i++) await limited.listProjects();
+  assert.ok(performance.now() - began > 900);
+  const hasty = new AgentCoordinationClient(url, secret, { retries: 0 });
+  await assert.rejects(async () => { for (let i = 0; i < 3; i++) await hasty.listProjects(); }, (err) => code("exhausted")(err) && err.status === 429 && err.retryAfter === 1);
+});
+
 test("locks", async () => {
   const ana = agent("ann"), bob = agent("ben");
   const got = await ana.withLock({ file_path: "x.ts" }, async ({ fencingToken, signal }) => {
