@@ -1146,7 +1146,6 @@ CREATE UNIQUE INDEX demand_epoch_pkey ON coord.demand_epoch USING btree (project
 CREATE UNIQUE INDEX digest_marks_pkey ON coord.digest_marks USING btree (project_id, reader)
 CREATE UNIQUE INDEX file_digests_pkey ON coord.file_digests USING btree (project_id, repository, path, branch)
 CREATE INDEX gateway_outbox_due ON coord.gateway_outbox USING btree (next_attempt_at, id) WHERE (done_at IS NULL)
-CREATE INDEX gateway_outbox_last ON coord.gateway_outbox USING btree (project_id, kind, target, id)
 CREATE UNIQUE INDEX gateway_outbox_pkey ON coord.gateway_outbox USING btree (project_id, id)
 CREATE UNIQUE INDEX gateway_outbox_project_id_kind_dedupe_key_key ON coord.gateway_outbox USING btree (project_id, kind, dedupe_key)
 CREATE INDEX gateway_outbox_target ON coord.gateway_outbox USING btree (project_id, kind, target, id) WHERE (done_at IS NULL)
@@ -1402,7 +1401,6 @@ coord.delete_budget(p_project bigint, p_by text, p_name text) returns jsonb secu
 coord.delete_capability(p_project bigint, p_by text, p_name text) returns jsonb security definer: service_role
 coord.delete_session(p_only bigint, p_by text, p_session text, p_tree boolean) returns jsonb security definer: service_role
 coord.deliver_callbacks(p_no_match integer, p_limit integer) returns jsonb security definer: service_role
-coord.deliver_head(p_project bigint, p_source text, p_delivery text, p_action text, p_in jsonb) returns jsonb security definer: service_role
 coord.demands_match(p_demands jsonb, p_claimer jsonb) returns boolean: service_role
 coord.depth_of(p_session text, p_max integer) returns integer: the owner alone
 coord.deregister_runner(p_project bigint, p_only bigint, p_by text, p_runner text, p_self boolean) returns jsonb security definer: service_role
