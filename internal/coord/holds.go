@@ -3,6 +3,7 @@ package coord
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/agent-coordinator/agent-coordinator/client"
@@ -30,6 +31,9 @@ func (s *Store) FreeAgent(ctx context.Context, c ident.Caller, kind string, in c
 func (s *Store) DrainRunner(ctx context.Context, c ident.Caller, drain bool, in client.HoldRunner) (client.HoldResult, error) {
 	return act[client.HoldResult](ctx, s, `select coord.drain_runner($1, $2, $3, $4, $5, nullif($6, ''))`, c.ProjectID, only(c), c.By, in.RunnerID, drain, in.Reason)
 }
+
+// HoldTopic is what a caller that is held parks on: everybody there is woken when a hold of the project ends.
+func (s *Store) HoldTopic(c ident.Caller) string { return fmt.Sprintf("h:%d:+", c.ProjectID) }
 
 // ListHolds lists what is held, and the runners that drain.
 func (s *Store) ListHolds(ctx context.Context, c ident.Caller, in client.ListHolds) (client.Holds, error) {

@@ -46,6 +46,10 @@ func (g claiming) get(ctx context.Context, c ident.Caller, in client.GetWork) (c
 	for why := woken; ; {
 		looked := time.Now()
 		out, err := g.look(ctx, c, in)
+		if err == nil && out.Held {
+			w.Close() // else it would take wake-ups that others wait for
+			return g.held(ctx, c, in, out, end.C)
+		}
 		if err != nil || out.Success {
 			if err == nil && why == learnt {
 				g.wakeOthers(ctx, c, in)
@@ -64,6 +68,32 @@ func (g claiming) get(ctx context.Context, c ident.Caller, in client.GetWork) (c
 			}
 			return g.look(ctx, c, in)
 		}
+	}
+}
+
+// heldRecheck is how often a call that is held looks without having been woken.
+const heldRecheck = 5 * time.Second
+
+// held waits, on no lane, until the caller is let go or the time is up; then it looks for work as a call that begins.
+func (g claiming) held(ctx context.Context, c ident.Caller, in client.GetWork, out client.Work, end <-chan time.Time) (client.Work, error) {
+	w := g.hub.Park(g.store.HoldTopic(c))
+	defer w.Close()
+	look := time.NewTicker(heldRecheck)
+	defer look.Stop()
+	for {
+		select {
+		case <-w.C:
+		case <-look.C:
+		case <-end:
+			return out, nil
+		case <-ctx.Done():
+			return out, ctx.Err()
+		}
+		again, err := g.look(ctx, c, in)
+		if err != nil || !again.Held {
+			return again, err
+		}
+		out = again
 	}
 }
 

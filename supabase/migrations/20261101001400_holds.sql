@@ -236,8 +236,10 @@ begin
   -- Two clicks at once are one nudge.
   perform pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended('coord.nudge:' || p_agent, p_project));
   select m.id into v_open from public.messages m
-    join public.message_recipients r on r.project_id = p_project and r.message_id = m.id and r.agent_id = p_agent and r.delivered_at is null and r.read_at is null
-    where m.project_id = p_project and m.thread = v_thread and m.sender = p_sender limit 1;
+    join public.message_recipients r on r.project_id = p_project and r.message_id = m.id and r.agent_id = p_agent and r.read_at is null
+    where m.project_id = p_project and m.thread = v_thread and m.sender = p_sender and (r.delivered_at is null or exists (
+      select from coord.notices n join public.agent_sessions s on s.project_id = p_project and s.id = n.session_id and s.agent_id = p_agent and s.status = 'active'
+      where n.project_id = p_project and n.kind = 'message' and n.delivered_at is null and (n.data ->> 'message_id')::uuid = m.id)) limit 1;
   if v_open is not null then
     return pg_catalog.jsonb_build_object('success', true, 'already', true, 'message_id', v_open, 'sessions_told', 0);
   end if;
@@ -247,6 +249,8 @@ begin
   if v_only is not null then
     delete from coord.notices n using public.agent_sessions s where n.project_id = p_project and s.project_id = p_project and s.id = n.session_id and s.agent_id = p_agent
       and s.id <> v_only and n.kind = 'message' and n.delivered_at is null and (n.data ->> 'message_id')::uuid = v_m.id;
+    -- No other session may take it: it counts as delivered, its notice waits.
+    update public.message_recipients r set delivered_at = v_m.created_at where r.project_id = p_project and r.agent_id = p_agent and r.message_id = v_m.id;
     v_out := v_out || pg_catalog.jsonb_build_object('wake', array[pg_catalog.format('n:%s:%s', p_project, v_only)]);
   end if;
   perform coord.audit(p_project, null, p_by, 'nudge_agent', array_remove(array[p_agent, p_session], null), true, p_text);
