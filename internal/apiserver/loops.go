@@ -13,6 +13,8 @@ const (
 	sweepJitter = 500 * time.Millisecond // so that processes on one database spread
 
 	retentionIdle  = 10 * time.Minute
+	budgetsEvery   = 15 * time.Second // what stopped goes on so soon after its period's end
+	budgetsLimit   = 500
 	retentionLimit = 2000 // rows of each kind in one sweep
 )
 
@@ -27,6 +29,9 @@ func (s *server) loops() []loop.Loop {
 		},
 	}, {
 		Name: "runs", Every: sweepBusy, Idle: sweepIdle, Jitter: sweepJitter, Report: s.metrics.Ran, Log: s.cfg.Log, Do: s.sweepRuns,
+	}, {
+		Name: "budgets", Every: budgetsEvery, Idle: budgetsEvery, Jitter: sweepJitter, Report: s.metrics.Ran, Log: s.cfg.Log,
+		Do: func(ctx context.Context) (int, error) { return s.store.SweepBudgets(ctx, budgetsLimit) },
 	}, {
 		Name: "retention", Every: sweepBusy, Idle: retentionIdle, Jitter: time.Minute, Report: s.metrics.Ran, Log: s.cfg.Log,
 		Do: func(ctx context.Context) (int, error) {
