@@ -1146,6 +1146,7 @@ CREATE UNIQUE INDEX demand_epoch_pkey ON coord.demand_epoch USING btree (project
 CREATE UNIQUE INDEX digest_marks_pkey ON coord.digest_marks USING btree (project_id, reader)
 CREATE UNIQUE INDEX file_digests_pkey ON coord.file_digests USING btree (project_id, repository, path, branch)
 CREATE INDEX gateway_outbox_due ON coord.gateway_outbox USING btree (next_attempt_at, id) WHERE (done_at IS NULL)
+CREATE INDEX gateway_outbox_last ON coord.gateway_outbox USING btree (project_id, kind, target, id)
 CREATE UNIQUE INDEX gateway_outbox_pkey ON coord.gateway_outbox USING btree (project_id, id)
 CREATE UNIQUE INDEX gateway_outbox_project_id_kind_dedupe_key_key ON coord.gateway_outbox USING btree (project_id, kind, dedupe_key)
 CREATE INDEX gateway_outbox_target ON coord.gateway_outbox USING btree (project_id, kind, target, id) WHERE (done_at IS NULL)
@@ -1338,6 +1339,7 @@ coord.apply_verdict(p_v coord.task_verdicts, p_c changesets) returns text[]: the
 coord.approval_wire(p_a approval_queue) returns jsonb: the owner alone
 coord.assign_issue(p_project bigint, p_key text, p_repository text, p_task jsonb) returns jsonb security definer: service_role
 coord.audit(p_project bigint, p_session bigint, p_by text, p_operation text, p_ids text[], p_success boolean DEFAULT true, p_reason text DEFAULT NULL::text, p_parameters jsonb DEFAULT NULL::jsonb, p_result jsonb DEFAULT NULL::jsonb) returns void: service_role
+coord.audit_each(p_project bigint, p_sessions bigint[], p_by text[], p_operation text, p_ids text[]) returns void: the owner alone
 coord.audit_guard() returns trigger: service_role
 coord.audit_waiver() returns trigger security definer: the owner alone
 coord.authenticate(p_hash bytea) returns TABLE(name text, scopes text[], agent_id text, agent_type text, project_id bigint, person text) security definer: service_role
@@ -1375,7 +1377,9 @@ coord.check_name(p_what text, p_name text) returns void: the owner alone
 coord.check_parent(p_only bigint, p_parent text, p_session text) returns void: the owner alone
 coord.check_tasks(p_tasks jsonb, p_now timestamp with time zone) returns void: service_role
 coord.check_tree(p_parent text, p_limits jsonb) returns void: the owner alone
+coord.claim_lanes(p_project bigint, p_queue smallint, p_classes integer[], p_n integer, p_floor_class integer[], p_floor_priority smallint[], p_floor_id bigint[], OUT ids bigint[], OUT heads bigint[]) returns record: the owner alone
 coord.claim_ready(p_project bigint, p_queue smallint, p_classes integer[], p_n integer) returns bigint[]: service_role
+coord.claim_tasks(p_project bigint, p_session bigint, p_by text, p_types text[], p_tags text[], p_n integer, p_lease integer, p_classes integer[], p_epoch integer, p_caps text, p_floor_class integer[], p_floor_priority smallint[], p_floor_id bigint[]) returns TABLE(reply jsonb, heads bigint[], lease_until timestamp with time zone, place bigint, task_id text, task_type text, description text, input_data jsonb, priority smallint, deadline timestamp with time zone, attempt smallint, max_attempts smallint, lease_token text, files text[], repository text, tags text[], depends_on text[], last_error text) security definer: service_role
 coord.claim_work(p_project bigint, p_session bigint, p_by text, p_types text[], p_tags text[], p_n integer, p_lease integer, p_classes integer[] DEFAULT '{}'::integer[], p_epoch integer DEFAULT 0, p_caps text DEFAULT NULL::text) returns jsonb security definer: service_role
 coord.class_epoch(p_project bigint, p_queue smallint) returns integer: service_role
 coord.class_of(p_project bigint, p_queue smallint, p_demands jsonb, OUT class_id integer, OUT made boolean) returns record: service_role
@@ -1384,6 +1388,8 @@ coord.cleanup_sessions(p_project bigint, p_by text, p_stale_minutes integer, p_i
 coord.close_changeset(p_c changesets, p_state text, p_why text, p_by uuid DEFAULT NULL::uuid, p_who text DEFAULT 'gateway'::text) returns text[]: the owner alone
 coord.close_session(p_project bigint, p_session bigint, p_status text, p_reason text) returns jsonb: service_role
 coord.complete_one(p_project bigint, p_s agent_sessions, p_task uuid, p_success boolean, p_result jsonb, p_error text, p_retryable boolean, p_token text, p_raise boolean, p_now timestamp with time zone) returns jsonb: service_role
+coord.complete_plain(p_project bigint, p_sessions bigint[], p_agents text[], p_implicit boolean[], p_ids uuid[], p_tokens text[], p_results jsonb[], p_errors text[], p_now timestamp with time zone, OUT done integer[], OUT wake text[]) returns record: the owner alone
+coord.complete_tasks(p_project bigint, p_sessions bigint[], p_by text[], p_ids uuid[], p_tokens text[], p_results jsonb[]) returns jsonb security definer: service_role
 coord.complete_with_commit(p_project bigint, p_s agent_sessions, p_task uuid, p_result jsonb, p_head text, p_token text, p_raise boolean, p_now timestamp with time zone) returns jsonb: the owner alone
 coord.complete_work(p_project bigint, p_session bigint, p_by text, p_items jsonb) returns jsonb security definer: service_role
 coord.conditions(p_alias text, p_filter jsonb, p_names text[]) returns text: the owner alone
@@ -1401,6 +1407,7 @@ coord.delete_budget(p_project bigint, p_by text, p_name text) returns jsonb secu
 coord.delete_capability(p_project bigint, p_by text, p_name text) returns jsonb security definer: service_role
 coord.delete_session(p_only bigint, p_by text, p_session text, p_tree boolean) returns jsonb security definer: service_role
 coord.deliver_callbacks(p_no_match integer, p_limit integer) returns jsonb security definer: service_role
+coord.deliver_head(p_project bigint, p_source text, p_delivery text, p_action text, p_in jsonb) returns jsonb security definer: service_role
 coord.demands_match(p_demands jsonb, p_claimer jsonb) returns boolean: service_role
 coord.depth_of(p_session text, p_max integer) returns integer: the owner alone
 coord.deregister_runner(p_project bigint, p_only bigint, p_by text, p_runner text, p_self boolean) returns jsonb security definer: service_role
@@ -1478,6 +1485,7 @@ coord.like_agents(p_project bigint, p_name text) returns text: service_role
 coord.limit_key(p_project bigint, p_bound bigint, p_by text, p_name text, p_rate integer, p_streams integer) returns jsonb security definer: service_role
 coord.line_head(p_project bigint, p_repository text, p_line text) returns TABLE(head_sha text, at timestamp with time zone): the owner alone
 coord.line_of(p_source text, p_branch text, p_fork boolean, p_pr integer) returns text: the owner alone
+coord.link_tasks(p_project bigint, p_tasks jsonb, OUT ids bigint[], OUT uuids uuid[], OUT waits integer[], OUT named text[]) returns record: the owner alone
 coord.list_acts(p_project bigint, p_status text, p_limit integer) returns jsonb security definer: service_role
 coord.list_agents(p_tags text[]) returns jsonb security definer: service_role
 coord.list_approvals(p_project bigint, p_status text, p_limit integer) returns jsonb security definer: service_role
@@ -1712,6 +1720,7 @@ coord.store_policy(p_project bigint, p_by text, p_id uuid, p_in jsonb) returns v
 coord.store_route(p_project bigint, p_id uuid, p_version integer, p_in jsonb) returns jsonb security definer: service_role
 coord.store_skill(p_project bigint, p_session bigint, p_by text, p_name text, p_description text, p_steps jsonb, p_tags text[]) returns jsonb security definer: service_role
 coord.submit_changeset(p_project bigint, p_session bigint, p_by text, p_in jsonb) returns jsonb security definer: service_role
+coord.submit_tasks(p_project bigint, p_sessions bigint[], p_by text[], p_repositories text[], p_tasks jsonb, OUT ids uuid[], OUT statuses text[], OUT blocked boolean[], OUT lanes integer[], OUT units integer[], OUT made boolean) returns record security definer: service_role
 coord.submit_work(p_project bigint, p_session bigint, p_by text, p_repository text, p_tasks jsonb) returns jsonb security definer: service_role
 coord.supersede_line(p_project bigint, p_repository text, p_line text, p_keep uuid, p_state text, p_why text) returns text[]: the owner alone
 coord.sweep_budgets(p_limit integer) returns jsonb security definer: service_role
@@ -1771,6 +1780,7 @@ coord.usage_rows(p_project bigint, p_sid bigint, p_agent text, p_session text, p
 coord.usage_sum(p_key text, p_i numeric, p_o numeric, p_cr numeric, p_cw numeric, p_micros numeric, p_n numeric, p_z numeric) returns jsonb: the owner alone
 coord.usage_summary(p_project bigint, p_by text, p_filter jsonb, p_since timestamp with time zone, p_until timestamp with time zone, p_limit integer) returns jsonb security definer: service_role
 coord.uuid7() returns uuid: service_role
+coord.uuid7_many(p_n integer) returns uuid[]: the owner alone
 coord.vector_schema() returns text: service_role
 coord.verdict_findings(p_c changesets) returns jsonb: the owner alone
 coord.verdict_of(p_c changesets) returns jsonb: the owner alone
@@ -1791,6 +1801,7 @@ coord.work_claimer(p_session agent_sessions, p_types text[], p_tags text[]) retu
 coord.work_classes(p_project bigint, p_session bigint, p_types text[], p_tags text[]) returns jsonb security definer: service_role
 coord.work_counts(p_project bigint) returns jsonb: service_role
 coord.work_session(p_project bigint, p_session bigint) returns agent_sessions: service_role
+coord.work_sessions(p_project bigint, p_sessions bigint[], OUT agents text[], OUT implicit boolean[]) returns record: the owner alone
 coord.work_stats(p_project bigint) returns jsonb security definer: service_role
 coord.work_topic(p_project bigint) returns text: service_role
 coord.working_session(p_project bigint, p_agent text, p_task uuid) returns text security definer: service_role

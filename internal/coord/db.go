@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/agent-coordinator/agent-coordinator/client"
 	"github.com/agent-coordinator/agent-coordinator/internal/ident"
 	"github.com/agent-coordinator/agent-coordinator/internal/pooler"
 )
@@ -32,6 +33,9 @@ type Store struct {
 	frees  *batcher[oneKey, bool]
 	asked  asked
 
+	submits *batcher[submission, client.SubmittedWork]
+	ends    *batcher[ending, ended]
+	floors  floors
 	routers routerCache
 }
 
@@ -46,6 +50,7 @@ func (s *Store) WakeTo(w Waker) { s.waker = w }
 func New(pool *pgxpool.Pool) *Store {
 	s := &Store{pool: pool, cache: newIdentCache()}
 	s.takes, s.frees = newTakes(s), newFrees(s)
+	s.submits, s.ends = newSubmits(s), newEnds(s)
 	return s
 }
 
@@ -87,10 +92,20 @@ type txKey struct{}
 type unit struct {
 	pgx.Tx
 	wake []string
+	back []string // of them, those of lanes that something may have come back to
 }
 
-// wake tells the waker, at once or, inside InTx, after the commit.
+// wake is tell for changes that may have put something back into a lane, below what else it holds.
 func (s *Store) wake(ctx context.Context, topics []string) {
+	s.floors.heard(topics)
+	if u, ok := ctx.Value(txKey{}).(*unit); ok {
+		u.back = append(u.back, topics...) // a claim before the commit may have looked once more
+	}
+	s.tell(ctx, topics)
+}
+
+// tell tells the waker, at once or, inside InTx, after the commit.
+func (s *Store) tell(ctx context.Context, topics []string) {
 	if len(topics) == 0 || s.waker == nil {
 		return
 	}
@@ -131,7 +146,8 @@ func (s *Store) InTx(ctx context.Context, fn func(ctx context.Context) error) er
 	if err := tx.Commit(ctx); err != nil {
 		return mapErr(err)
 	}
-	s.wake(ctx, u.wake)
+	s.floors.heard(u.back)
+	s.tell(ctx, u.wake)
 	return nil
 }
 

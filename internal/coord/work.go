@@ -19,58 +19,62 @@ const WorkQueue = 1
 
 const defaultLease = 1800 // seconds
 
-// SubmitWork submits one task. Codes: invalid, too_large.
+// SubmitWork submits one task. Calls that arrive while others are under way share a statement. Codes: invalid, too_large.
 func (s *Store) SubmitWork(ctx context.Context, c ident.Caller, in client.SubmitWork) (client.SubmittedWork, error) {
-	out, err := s.SubmitTasks(ctx, c, client.SubmitTasks{Tasks: []client.BatchTask{{TaskSpec: in.TaskSpec, DependsOn: in.DependsOn}}})
+	session, err := s.actor(ctx, c)
 	if err != nil {
 		return client.SubmittedWork{}, err
 	}
-	t := out.Tasks[0]
-	return client.SubmittedWork{Success: true, TaskID: t.TaskID, Status: t.Status, Blocked: t.Blocked}, nil
+	task, err := json.Marshal(client.BatchTask{TaskSpec: in.TaskSpec, DependsOn: in.DependsOn})
+	if err != nil {
+		return client.SubmittedWork{}, errNotJSON()
+	}
+	call := submission{c, session, task}
+	if len(in.DependsOn) > 0 || !foldable(ctx, len(task)) { // what it depends on is locked until the commit
+		return s.submitAlone(ctx, call)
+	}
+	return s.submits.do(ctx, call)
+}
+
+func errNotJSON() error {
+	return fault.Invalid("tasks", "the tasks are not JSON", "send plain objects")
 }
 
 // SubmitTasks submits tasks, all or none. An agent need not be named; when it is, its session is opened.
 func (s *Store) SubmitTasks(ctx context.Context, c ident.Caller, in client.SubmitTasks) (client.SubmittedTasks, error) {
-	var session *int64
-	if c.Agent != "" {
-		id, err := s.sessionID(ctx, c)
-		if err != nil {
-			return client.SubmittedTasks{}, err
-		}
-		session = &id
+	session, err := s.actor(ctx, c)
+	if err != nil {
+		return client.SubmittedTasks{}, err
 	}
 	tasks, err := json.Marshal(in.Tasks)
 	if err != nil {
-		return client.SubmittedTasks{}, fault.Invalid("tasks", "the tasks are not JSON", "send plain objects")
+		return client.SubmittedTasks{}, errNotJSON()
 	}
-	return act[client.SubmittedTasks](ctx, s, `select coord.submit_work($1, $2, $3, nullif($4, ''), $5)`,
-		c.ProjectID, session, c.By, c.Repository, tasks)
-}
-
-// claimReply is coord.claim_work's reply: the wire's and what the next claim should remember.
-type claimReply struct {
-	client.Work
-	Memo *claimMemo `json:"memo"`
-}
-
-// ClaimWork claims up to in.Limit tasks and does not wait: finding none is a result. Codes: none of its own.
-func (s *Store) ClaimWork(ctx context.Context, c ident.Caller, in client.GetWork) (client.Work, error) {
-	key := newClaimKey(c, in)
-	memo := s.claims.get(key)
-	out, err := act[claimReply](ctx, s, `select coord.claim_work($1, $2, $3, $4, $5, $6, $7, $8, $9, nullif($10, ''))`,
-		c.ProjectID, c.SessionID, c.By, key.list(key.types), key.list(key.tags), max(in.Limit, 1), cmp.Or(in.LeaseSeconds, defaultLease),
-		memo.Classes, memo.Epoch, memo.Caps)
+	r, err := s.submit(ctx, c.ProjectID, []*int64{session}, []string{c.By}, []*string{repository(c)}, tasks)
 	if err != nil {
-		return client.Work{}, err
+		return client.SubmittedTasks{}, err
 	}
-	if out.Memo != nil {
-		s.claims.put(key, *out.Memo)
+	out := client.SubmittedTasks{Success: true, TaskIDs: r.IDs, Tasks: make([]client.SubmittedTask, len(r.IDs))}
+	for i := range r.IDs {
+		out.Tasks[i] = r.task(i)
 	}
-	return out.Work, nil
+	return out, nil
 }
 
-// CompleteWork ends one task. Codes: lease_lost when a stale token was sent.
+// CompleteWork ends one task. Plain successes that arrive while others are under way share a statement. Codes: lease_lost
+// when a stale token was sent.
 func (s *Store) CompleteWork(ctx context.Context, c ident.Caller, in client.CompleteWork) (client.TaskChange, error) {
+	if plainEnding(in) {
+		e, bytes, err := newEnding(c, in)
+		if err != nil {
+			return client.TaskChange{}, err
+		}
+		if foldable(ctx, bytes) {
+			if out, err := s.ends.do(ctx, e); err != nil || !out.alone {
+				return out.TaskChange, err
+			}
+		}
+	}
 	out, err := s.CompleteTasks(ctx, c, client.CompleteTasks{Tasks: []client.CompleteWork{in}})
 	if err != nil || len(out.Results) == 0 {
 		return client.TaskChange{}, err
@@ -80,13 +84,28 @@ func (s *Store) CompleteWork(ctx context.Context, c ident.Caller, in client.Comp
 
 // CompleteTasks ends several tasks, each with its own outcome, in one transaction.
 func (s *Store) CompleteTasks(ctx context.Context, c ident.Caller, in client.CompleteTasks) (client.CompletedTasks, error) {
+	plain, bytes := make([]ending, 0, len(in.Tasks)), 0
+	seen := make(map[string]bool, len(in.Tasks))
+	for _, t := range in.Tasks {
+		e, n, err := newEnding(c, t)
+		if err != nil {
+			return client.CompletedTasks{}, err
+		}
+		if bytes += n + len(t.ErrorMessage); bytes > maxResults {
+			return client.CompletedTasks{}, fault.New(client.CodeTooLarge, "the results are larger than 1 MiB", "the queue holds results to be read by agents",
+				"store it in a file or a branch and put its name into the result")
+		}
+		if plainEnding(t) && !seen[t.TaskID] {
+			seen[t.TaskID] = true
+			plain = append(plain, e)
+		}
+	}
+	if len(plain) == len(in.Tasks) {
+		return s.completePlain(ctx, c, plain)
+	}
 	items, err := json.Marshal(in.Tasks)
 	if err != nil {
 		return client.CompletedTasks{}, fault.Invalid("result", "the result is not JSON", "send a plain object")
-	}
-	if len(items) > maxResults {
-		return client.CompletedTasks{}, fault.New(client.CodeTooLarge, "the results are larger than 1 MiB", "the queue holds results to be read by agents",
-			"store it in a file or a branch and put its name into the result")
 	}
 	out, err := act[client.CompletedTasks](ctx, s, `select coord.complete_work($1, $2, $3, $4)`, c.ProjectID, c.SessionID, c.By, items)
 	out.Success = err == nil && !slices.ContainsFunc(out.Results, func(r client.TaskChange) bool { return !r.Success })

@@ -270,16 +270,16 @@ func TestHerdStaysAsleep(t *testing.T) {
 	w.pipe = &op.Pipeline{Resolver: w.store, Once: w.store}
 	const n = 100
 	replies, wait := waiters(w, n, map[string]any{"wait_seconds": 29.0})
-	for count("claim_work") < n {
+	for count("claim_tasks") < n {
 		next(t)
 	}
 	for _, kind := range []string{"new to all", "known"} {
-		looks, asks := count("claim_work"), count("work_classes")
+		looks, asks := count("claim_tasks"), count("work_classes")
 		submit(w, nil)
 		if out := <-replies; !out.Success {
 			t.Fatalf("%s: %+v", kind, out)
 		}
-		if l, a := count("claim_work")-looks, count("work_classes")-asks; l > 2 || a > 3 {
+		if l, a := count("claim_tasks")-looks, count("work_classes")-asks; l > 2 || a > 3 {
 			t.Errorf("%s: %d claims and %d questions for one task", kind, l, a)
 		}
 	}
