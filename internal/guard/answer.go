@@ -14,7 +14,11 @@ func (c Call) Answer(d Decision) []byte {
 	out := map[string]any{}
 	specific := map[string]any{"hookEventName": c.HostName}
 	switch {
-	case d.Deny == "" || c.Event != BeforeTool:
+	case c.Event != BeforeTool || d.Deny == "" && d.Ask == "":
+	case d.Deny == "":
+		if c.asks() {
+			specific["permissionDecision"], specific["permissionDecisionReason"] = "ask", d.Ask
+		}
 	case c.Host == Gemini:
 		out["decision"], out["reason"] = "deny", d.Deny
 	default:
@@ -37,6 +41,9 @@ func (c Call) cursor(d Decision) []byte {
 	out := map[string]any{}
 	if c.Event == BeforeTool && d.Deny != "" {
 		out["permission"], out["agent_message"], out["user_message"] = "deny", d.Deny, d.Deny
+	}
+	if out["permission"] == nil && d.Ask != "" && c.asks() {
+		out["permission"], out["agent_message"], out["user_message"] = "ask", d.Ask, d.Ask
 	}
 	if len(d.Context) > 0 && c.Event != BeforeTool {
 		out["additional_context"] = strings.Join(d.Context, "\n")

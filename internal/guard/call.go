@@ -51,6 +51,7 @@ type Call struct {
 	Tool     string
 	Input    json.RawMessage // the tool's arguments
 	Again    bool            // Stop: the agent goes on only because a hook asked it to
+	Alone    bool            // the host was told to ask its person about nothing
 	Prompt   string          // what the person said
 	Source   string          // SessionStart: startup, resume, clear, compact
 	Response json.RawMessage // what the tool answered
@@ -72,7 +73,8 @@ type hookInput struct {
 	Command        string          `json:"command"`   // Cursor's beforeShellExecution
 	FilePath       string          `json:"file_path"` // Cursor's afterFileEdit
 	StopHookActive bool            `json:"stop_hook_active"`
-	Prompt         json.RawMessage `json:"prompt"` // a text; Cursor's may be an object
+	Mode           string          `json:"permission_mode"` // Claude Code
+	Prompt         json.RawMessage `json:"prompt"`          // a text; Cursor's may be an object
 	Source         string          `json:"source"`
 	Response       json.RawMessage `json:"tool_response"`
 	Output         json.RawMessage `json:"tool_output"` // Cursor
@@ -102,7 +104,7 @@ func Decode(host Host, raw []byte, cwd string) (Call, error) {
 		return Call{}, fmt.Errorf("%w: it has no hook_event_name", ErrInput)
 	}
 	c := Call{
-		Host: host, HostName: in.Event, Event: Other, Session: in.SessionID, Cwd: in.Cwd, Tool: in.Tool, Input: in.Input, Again: in.StopHookActive,
+		Host: host, HostName: in.Event, Event: Other, Session: in.SessionID, Cwd: in.Cwd, Tool: in.Tool, Input: in.Input, Again: in.StopHookActive, Alone: in.Mode == "bypassPermissions" || in.Mode == "dontAsk",
 		Source: in.Source, Response: in.Response,
 	}
 	if len(c.Response) == 0 {
@@ -171,6 +173,11 @@ func (c Call) Read(getenv func(string) string) Reading {
 		return c.readCommand(in, getenv)
 	}
 	return Reading{}
+}
+
+// asks reports whether the host can put a question about the call to its person.
+func (c Call) asks() bool {
+	return c.Event == BeforeTool && !c.Alone && (c.Host == ClaudeCode || c.Host == Cursor && c.HostName == "beforeShellExecution")
 }
 
 // shell reports whether the call runs a command, whose output files may be anything.

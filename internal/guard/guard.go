@@ -42,6 +42,7 @@ type Guard struct {
 // Decision is what the hook answers, before it is put in the host's words.
 type Decision struct {
 	Deny    string   // why the call is refused; empty: it is not
+	Ask     string   // why the person should decide about the call; empty: they need not
 	Context []string // what the agent should read
 	Person  string   // what the person should read
 }
@@ -165,9 +166,13 @@ func inGit(root, path string) bool {
 // before takes the locks of what the call writes, or refuses it.
 func (g *Guard) before(ctx context.Context, c Call) (Decision, error) {
 	read := c.Read(g.Getenv)
+	danger, err := g.dangers(ctx, c, read)
+	if err != nil || danger.Deny != "" {
+		return danger, err
+	}
 	all, err := g.targets(ctx, c, read.Writes)
 	if err != nil {
-		return Decision{}, err
+		return danger, err
 	}
 	for _, t := range all {
 		if d, err := g.take(ctx, c, t); err != nil || d.Deny != "" {
@@ -175,10 +180,13 @@ func (g *Guard) before(ctx context.Context, c Call) (Decision, error) {
 		}
 	}
 	if !read.Unsure {
-		return Decision{}, nil
+		return danger, nil
 	}
 	// What changed since the last look was not this call's doing.
-	return g.audit(ctx, c, true)
+	d, err := g.audit(ctx, c, true)
+	d.Ask = danger.Ask
+	d.Context = append(danger.Context, d.Context...)
+	return d, err
 }
 
 // maxLockPaths is how many paths one call to the coordinator takes.
@@ -209,8 +217,14 @@ func (g *Guard) take(ctx context.Context, c Call, t *targets) (Decision, error) 
 	return Decision{}, nil
 }
 
+// pausedReason is the coordinator's word for a lock that is refused because its agent is paused.
+const pausedReason = "agent_paused"
+
 // refusal says who holds what, how long, and what else there is to do.
 func (g *Guard) refusal(ctx context.Context, api *client.AgentCoordinationClient, r client.LockResult) string {
+	if r.Reason == pausedReason {
+		return "Refused by Agent Coordinator: " + r.Why + ". Nothing was changed; " + r.Next + "."
+	}
 	var b strings.Builder
 	b.WriteString("Refused by Agent Coordinator: ")
 	b.WriteString(heldText(r.Conflicts, 3, true))

@@ -48,7 +48,7 @@ func newWorld(t *testing.T) *world {
 	store, hub := coord.New(pgtest.New(t, pgtest.MaxConns(6))), dispatch.New(nil)
 	store.WakeTo(hub)
 	cat := ops.Catalogue(ops.Deps{Store: store, Hub: hub})
-	static, err := httpapi.NewKeys([]string{"secret"}, "")
+	static, err := httpapi.NewKeys([]string{"secret", "supervisor"}, `{"supervisor": {"scopes": ["admin"]}}`)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,8 @@ import (
 
 	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/agent-coordinator/agent-coordinator/internal/guardrail"
 )
 
 // Write is one path that a tool call writes, absolute. Tree: everything below it, too.
@@ -22,8 +24,19 @@ type Write struct {
 
 // Reading is what the text of a tool call shows. Unsure means that it may write more than it shows.
 type Reading struct {
-	Writes []Write
-	Unsure bool
+	Writes   []Write
+	Unsure   bool
+	Commands []Simple            // every simple command whose name is known, in order
+	Dangers  []guardrail.Finding // what shows only in how commands are put together
+}
+
+// Simple is one command as the shell would run it. Sure is false when words after the last one are not known; Dir is empty
+// when it is not known, or is on another machine.
+type Simple struct {
+	Words []string
+	Sure  bool
+	Dir   string
+	Away  bool // on another machine, or in a container
 }
 
 // ReadShell reads a bash command that is run in dir. It follows cd, plain assignments, wrappers (sudo, env, sh -c, …)
@@ -67,6 +80,7 @@ type shell struct {
 	vars   map[string]string
 	getenv func(string) string
 	depth  int
+	away   bool
 }
 
 func (s *shell) unsure() { s.Unsure = true }
@@ -84,6 +98,7 @@ func (s *shell) stmt(st *syntax.Stmt) {
 	for _, r := range st.Redirs {
 		s.redirect(r)
 	}
+	s.fed(st)
 	switch c := st.Cmd.(type) {
 	case *syntax.CallExpr:
 		if len(c.Args) > 0 && c.Args[0].Lit() == "apply_patch" {
@@ -128,6 +143,7 @@ func (s *shell) stmt(st *syntax.Stmt) {
 // binary reads a && b, a || b and a | b. The sides of a pipe run in shells of their own.
 func (s *shell) binary(c *syntax.BinaryCmd) {
 	if c.Op == syntax.Pipe || c.Op == syntax.PipeAll {
+		s.piped(c)
 		s.apart(func() { s.stmt(c.X) })
 		s.apart(func() { s.stmt(c.Y) })
 		return
@@ -314,6 +330,9 @@ func (s *shell) redirect(r *syntax.Redirect) {
 		return
 	}
 	if f, err := s.expand(r.Word); err == nil && len(f) == 1 {
+		if guardrail.Device(f[0]) {
+			s.danger(guardrail.WriteDevice, "writes to "+f[0])
+		}
 		s.write(false, f[0])
 		return
 	}
@@ -354,11 +373,13 @@ func (s *shell) call(c *syntax.CallExpr) {
 			s.substitutions(a.Value)
 		}
 	}
+	s.loaded(c)
 	words, sure := s.fields(c.Args)
 	if len(words) == 0 {
 		s.unsure()
 		return
 	}
+	s.wholeTree(c, words)
 	s.command(words, sure)
 }
 
@@ -390,6 +411,7 @@ func (s *shell) command(words []string, sure bool) {
 		return
 	}
 	name, args := filepath.Base(words[0]), words[1:]
+	s.Commands = append(s.Commands, Simple{Words: words, Sure: sure, Dir: s.dir, Away: s.away})
 	if s.nested(name, args) {
 		return
 	}
@@ -443,6 +465,10 @@ func (s *shell) nested(name string, args []string) bool {
 	case "eval":
 		s.merge(readShell(strings.Join(args, " "), s.dir, s.lookup, s.depth+1))
 		return true
+	case "ssh":
+		s.onAnother(args)
+		s.unsure()
+		return true
 	}
 	return false
 }
@@ -459,4 +485,5 @@ func (s *shell) merge(r Reading) {
 		s.note(w)
 	}
 	s.Unsure = s.Unsure || r.Unsure
+	s.Commands, s.Dangers = append(s.Commands, r.Commands...), append(s.Dangers, r.Dangers...)
 }

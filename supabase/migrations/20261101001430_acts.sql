@@ -129,8 +129,8 @@ end $$;
 create function coord.list_acts(p_project bigint, p_status text, p_limit int) returns jsonb language plpgsql stable security definer set search_path = '' as $$
 declare v_now timestamptz := coord.now(); v_rows jsonb; v_n int; v_open boolean := p_status = 'pending';
 begin
-  select pg_catalog.jsonb_agg(coord.act_wire(a, v_now) order by case when v_open then a.created_at end, a.created_at desc) filter (where a.n <= p_limit), count(*) into v_rows, v_n from (
-    select x.*, row_number() over (order by case when v_open then x.created_at end, x.created_at desc) n from public.acts x
+  select pg_catalog.jsonb_agg(coord.act_wire(a.act, v_now) order by a.n) filter (where a.n <= p_limit), count(*) into v_rows, v_n from (
+    select x as act, row_number() over (order by case when v_open then x.created_at end, x.created_at desc) n from public.acts x
     where x.project_id = p_project and case p_status when 'all' then true when 'expired' then x.status in ('pending', 'approved') and x.expires_at <= v_now
       when 'pending' then x.status = 'pending' and x.expires_at > v_now when 'approved' then x.status = 'approved' and x.expires_at > v_now else x.status = p_status end
     order by case when v_open then x.created_at end, x.created_at desc limit p_limit + 1) a;
