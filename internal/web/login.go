@@ -76,6 +76,9 @@ func (p *Page) link(w http.ResponseWriter, r *http.Request) {
 
 type loginData struct{ Asset, Theme, Next, Problem string }
 
+// Icon is the tab's icon.
+func (loginData) Icon() string { return "ok" }
+
 func (p *Page) loginForm(w http.ResponseWriter, r *http.Request) {
 	if token := r.URL.Query().Get("link"); token != "" {
 		if key, ok := p.links.take(token); ok {

@@ -17,6 +17,10 @@ type item struct {
 	Class                          string // is-needs, is-error or none
 	What, Why, Next                string
 	Link                           string // to the thing itself
+	Agents                         []string
+	Show                           string // what was said, word for word
+	Snoozed                        bool
+	Until                          string // snoozed until then
 	Acts                           []button
 }
 
@@ -36,15 +40,27 @@ type group struct {
 }
 
 // pulse are the counts that every view shows.
-type pulse struct{ Needs, Broken, Running, Waiting, Idle int }
+type pulse struct{ Needs, Broken, Running, Waiting, Idle, Unread int }
 
 // Total is what the browser's tab says.
 func (p pulse) Total() int { return p.Needs + p.Broken }
+
+// Icon is the tab's icon.
+func (p pulse) Icon() string {
+	switch {
+	case p.Broken > 0 && p.Needs == 0:
+		return "error"
+	case p.Needs > 0:
+		return "needs"
+	}
+	return "ok"
+}
 
 // gathered is what the counts and the first view are made of.
 type gathered struct {
 	decide, broken, soon []item
 	agents               client.Agents
+	waits                client.LockWaits
 }
 
 const (
@@ -64,6 +80,9 @@ func gather(q *request) (*gathered, error) {
 		}
 	}
 	var err error
+	if g.waits, err = ask[client.LockWaits](q, "list_lock_waits", map[string]any{"limit": 500}); err != nil {
+		return nil, err
+	}
 	if g.agents, err = agents(q); err != nil {
 		return nil, err
 	}
@@ -95,8 +114,9 @@ func approvals(q *request, g *gathered) error {
 		x := item{
 			ID: "ap-" + a.ApprovalID, Icon: "change", Kind: "Approval", At: a.OpenedAt, Link: "/ui/changes/" + a.ChangesetID,
 			Title: "Approve " + name, Sub: strings.Join([]string{cmp.Or(a.RequestedBy, "unknown author"), a.Policy}, " · "),
-			What: fmt.Sprintf("%s at %s waits for %s.", a.Repository, short(a.HeadSHA), number(a.RequiredCount-len(a.Votes), "approval", "approvals")),
-			Why:  a.Reason, Next: "Approve or deny this very commit. A new push voids the question. It expires at " + clock(a.ExpiresAt) + ".",
+			Agents: []string{a.RequestedBy},
+			What:   fmt.Sprintf("%s at %s waits for %s.", a.Repository, short(a.HeadSHA), number(a.RequiredCount-len(a.Votes), "approval", "approvals")),
+			Why:    a.Reason, Next: "Approve or deny this very commit. A new push voids the question. It expires at " + clock(a.ExpiresAt) + ".",
 		}
 		if q.may(ident.Reviewer) {
 			x.Acts = []button{{Label: "Approve", Action: "approve", ID: a.ApprovalID, Key: "a", Primary: true}, {Label: "Deny", Action: "deny", ID: a.ApprovalID, Key: "d"}}
@@ -121,7 +141,7 @@ func changesets(q *request, g *gathered) error {
 		case (c.State == "failed" || c.State == "error") && q.recently(c.DecidedAt, recent):
 			g.broken = append(g.broken, item{
 				ID: "cs-" + c.ChangesetID, Icon: "error", Kind: stateOf(c.State).Word, At: c.DecidedAt, Link: link, Title: name + " " + strings.ToLower(stateOf(c.State).Word),
-				Sub: strings.Join([]string{cmp.Or(c.AgentID, c.Actor, "unknown author"), c.Repository}, " · "), What: c.Reason,
+				Sub: strings.Join([]string{cmp.Or(c.AgentID, c.Actor, "unknown author"), c.Repository}, " · "), What: c.Reason, Agents: []string{c.AgentID},
 				Next: "The author was told. Look at the evidence, then let it run again or leave it to the author.", Acts: []button{rerun},
 			})
 		case c.BlockedSince != "":
@@ -211,7 +231,7 @@ func violations(q *request, g *gathered) error {
 			who = "somebody, perhaps " + v.AgentID
 		}
 		x := item{
-			ID: "v-" + v.ID, Icon: "file", Kind: "Written without a lock", At: v.At, Link: "/ui/locks?q=" + escape(v.HeldPath), Title: "Written without a lock: " + v.FilePath, Sub: who + " · held by " + v.LockedBy,
+			ID: "v-" + v.ID, Icon: "file", Kind: "Wrote unlocked", At: v.At, Link: "/ui/locks?q=" + escape(v.HeldPath), Agents: []string{v.AgentID}, Title: "Written without a lock: " + v.FilePath, Sub: who + " · held by " + v.LockedBy,
 			What: fmt.Sprintf("%s changed %s while %s held %s.", who, v.FilePath, v.LockedBy, v.HeldPath), Why: cmp.Or(v.Bypass, v.Command, v.Tool),
 			Next: "Both were told. Ask the one who wrote to undo it, or let them agree.",
 		}
@@ -233,7 +253,7 @@ func questions(q *request, g *gathered) error {
 			continue
 		}
 		g.decide = append(g.decide, item{
-			ID: "m-" + m.MessageID, Icon: "msg", Kind: "Question", At: m.CreatedAt, Link: "/ui/inbox", Title: m.From + " asks: " + line(m.Text), Sub: cmp.Or(m.Thread, m.Kind), What: m.Text,
+			ID: "m-" + m.MessageID, Icon: "msg", Kind: "Question", At: m.CreatedAt, Link: "/ui/inbox?thread=" + escape(m.Thread), Agents: []string{m.From}, Title: m.From + " asks: " + line(m.Text), Sub: m.Kind, What: m.Text,
 			Next: "Answer. " + m.From + " reads it with its next call.", Acts: []button{{Label: "Answer", Action: "reply", ID: m.MessageID + "," + m.From, Key: "a", Primary: true}},
 		})
 	}
@@ -257,11 +277,17 @@ func pulseOf(q *request) (pulse, error) {
 	}
 	q.gathered = g
 	p := pulse{Needs: len(g.decide), Broken: len(g.broken)}
+	waiting := map[string]bool{}
+	for _, w := range g.waits.Waits {
+		waiting[w.SessionID] = true
+	}
 	for _, a := range g.agents.Agents {
-		switch a.Status {
-		case "active":
+		switch {
+		case waiting[a.SessionID]:
+			p.Waiting++
+		case a.Status == "active":
 			p.Running++
-		case "idle":
+		case a.Status == "idle":
 			p.Idle++
 		}
 	}
@@ -273,6 +299,9 @@ type needsView struct {
 	Groups   []group
 	Selected *item
 	Running  []string // who is at work, for the good empty state
+	Show     string
+	Shows    []segment
+	Chosen   bool // the item was asked for: on a phone it has the page for itself
 	Count    int
 	oldest   string
 	now      time.Time
@@ -286,7 +315,8 @@ func needs(q *request) (any, error) {
 			return nil, err
 		}
 	}
-	v := &needsView{now: q.now, Count: len(g.decide) + len(g.broken)}
+	v := &needsView{now: q.now, Count: len(g.decide) + len(g.broken), Show: "open", Chosen: q.URL.Query().Get("item") != ""}
+	v.Shows = []segment{{Key: "open", Text: "Open", URL: "/ui/", Count: v.Count}}
 	for _, part := range []group{
 		{"To decide", "is-needs", "needs", "agents may be stopped until you decide", g.decide}, {"Broken", "is-error", "error", "", g.broken}, {"Soon", "", "clock", "nothing to do yet", g.soon},
 	} {

@@ -59,13 +59,14 @@ func New(o Options) *Page {
 	if p.opts.Log == nil {
 		p.opts.Log = slog.New(slog.DiscardHandler)
 	}
-	p.tmpl = template.Must(template.New("").Funcs(words).ParseFS(templateFiles, "templates/*.html"))
+	p.tmpl = template.New("").Funcs(words).Funcs(template.FuncMap{"body": p.body})
+	template.Must(p.tmpl.ParseFS(templateFiles, "templates/*.html"))
 	static, err := fs.Sub(staticFiles, "static")
 	if err != nil {
 		panic(err)
 	}
 	sum := fnv.New64a()
-	for _, f := range []string{"tokens.css", "components.css", "app.css", "app.js", "idiomorph.js"} {
+	for _, f := range []string{"tokens.css", "components.css", "app.css", "app.js", "keys.js", "idiomorph.js"} {
 		raw, err := fs.ReadFile(static, f)
 		if err != nil {
 			panic(err)
@@ -84,6 +85,8 @@ func New(o Options) *Page {
 	p.mux.HandleFunc("POST /ui/theme", p.theme)
 	p.mux.HandleFunc("POST "+linkPath, p.link)
 	p.mux.HandleFunc("GET /ui/live", p.as(p.live))
+	p.mux.HandleFunc("GET /ui/find", p.as(p.find))
+	p.mux.HandleFunc("GET /ui/audit.ndjson", p.as(p.export))
 	p.mux.HandleFunc("GET /ui/dialog/{action}", p.as(p.dialog))
 	p.mux.HandleFunc("POST /ui/act/{action}", p.as(p.act))
 	for _, v := range views {
@@ -185,6 +188,16 @@ func (q *request) projects() []client.Project {
 	return q.seen
 }
 
+// home is the repository of a project that has one alone: its name says nothing there, and paths are shown without it.
+func (q *request) home() string {
+	for _, p := range q.projects() {
+		if (p.Project == q.project || len(q.seen) == 1) && len(p.Repositories) == 1 {
+			return p.Repositories[0].Repository
+		}
+	}
+	return ""
+}
+
 // busiest is the project that something was done in last: what somebody who chose none most likely wants to see.
 func (q *request) busiest() string {
 	best := client.Project{}
@@ -207,6 +220,9 @@ func ask[T any](q *request, name string, args map[string]any) (T, error) {
 		return out, fault.New(client.CodeInternal, "the service has no operation "+name, "", "")
 	}
 	claim := ident.Claim{Project: q.project}
+	if strings.Contains(name, "lock") || strings.HasSuffix(name, "_violations") {
+		claim.Repository = q.home() // paths of the only repository come without its name
+	}
 	if def.Acts || strings.HasSuffix(name, "_message") || strings.HasSuffix(name, "_messages") || strings.HasSuffix(name, "_work") {
 		claim.Agent, claim.AgentType = q.actor(), "person"
 	}
@@ -255,7 +271,7 @@ func (p *Page) show(w http.ResponseWriter, q *request, v view) {
 	} else {
 		f.Data = data
 	}
-	f.Title = v.title
+	f.Title, f.Icon, f.Hints = v.title, f.Pulse.Icon(), hintsOf(v.name)
 	if t, ok := f.Data.(titled); ok {
 		f.Title, f.Sentence = t.title()
 	}
@@ -293,9 +309,16 @@ func (p *Page) show(w http.ResponseWriter, q *request, v view) {
 	_, _ = w.Write(b.Bytes())
 }
 
+// body draws the view itself within its frame: the template of the view's name.
+func (p *Page) body(f frame) (template.HTML, error) {
+	var b bytes.Buffer
+	err := p.tmpl.ExecuteTemplate(&b, f.View, f)
+	return template.HTML(b.String()), err //nolint:gosec // a template made it
+}
+
 // problem shows a failure in the page's own frame.
 func (p *Page) problem(w http.ResponseWriter, q *request, err error) {
-	f := frame{Views: views, Asset: p.asset, Path: q.URL.RequestURI(), Who: q.who, Project: q.project, Now: q.now, Problem: fault.From(err), Theme: theme(q.Request), Title: "This page cannot be shown"}
+	f := frame{Views: views, Asset: p.asset, Path: q.URL.RequestURI(), Who: q.who, Project: q.project, Now: q.now, Problem: fault.From(err), Theme: theme(q.Request), Title: "This page cannot be shown", Icon: "ok"}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(f.Problem.Status)
 	if err := p.tmpl.ExecuteTemplate(w, "page", f); err != nil {
@@ -319,4 +342,42 @@ type frame struct {
 	Problem                                            *fault.Error
 	Data                                               any
 	Now                                                time.Time
+	Icon                                               string // of the tab: what is worst
+	Hints                                              []hint
+}
+
+// segment is one of several ways to show a view. A negative count is not shown.
+type segment struct {
+	Key, Text, URL string
+	Count          int
+}
+
+// hint is a key of the view and what it does.
+type hint struct {
+	Keys []string
+	Text string
+}
+
+// hintsOf are the keys of a view that are worth a place at its foot.
+func hintsOf(view string) []hint {
+	move, open, message := hint{[]string{"j", "k"}, "Move"}, hint{[]string{"↵"}, "Open"}, hint{[]string{"m"}, "Message"}
+	switch view {
+	case "needs":
+		return []hint{move, {[]string{"a"}, "Approve or do"}, {[]string{"d"}, "Deny"}, message, {[]string{"s"}, "Snooze"}}
+	case "fleet":
+		return []hint{move, open, {[]string{"m"}, "Message all"}}
+	case "agent":
+		return []hint{message, {[]string{"n"}, "Nudge"}, {[]string{"p"}, "Pause"}, {[]string{"h"}, "Hand off"}}
+	case "locks":
+		return []hint{move, {[]string{"→", "←"}, "Open, close"}, open, {[]string{"f"}, "Force release"}, {[]string{"m"}, "Message holder"}, {[]string{"/"}, "Filter"}}
+	case "board":
+		return []hint{move, open, {[]string{"1", "9"}, "Priority"}, {[]string{"x"}, "Select"}, {[]string{"c"}, "New task"}}
+	case "session":
+		return []hint{move, {[]string{"e"}, "Next problem"}, message}
+	case "change":
+		return []hint{{[]string{"a"}, "Approve"}, {[]string{"d"}, "Deny"}, {[]string{"r"}, "Run what failed again"}}
+	case "memory":
+		return []hint{{[]string{"/"}, "Ask"}, move, open, {[]string{"c"}, "Write one"}}
+	}
+	return []hint{move, open, {[]string{"/"}, "Filter"}}
 }

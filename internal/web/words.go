@@ -5,16 +5,28 @@ import (
 	"fmt"
 	"html/template"
 	"math"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/agent-coordinator/agent-coordinator/client"
 )
 
 // words are the functions of the templates.
 var words = template.FuncMap{
 	"age": age, "left": left, "clock": clock, "count": count, "plural": plural, "percent": percent, "short": short, "lower": strings.ToLower,
 	"join": strings.Join, "join3": func(words ...string) []string { return words }, "json": pretty, "dict": dict, "icon": icon, "state": stateOf, "deref": deref, "kilo": thousands, "add": func(a, b int) int { return a + b },
-	"lines": func(s string) []string { return strings.Split(s, "\n") }, "hasPrefix": strings.HasPrefix, "score": func(f float64) string { return strconv.FormatFloat(f, 'f', 2, 64) },
+	"lines": func(s string) []string { return strings.Split(s, "\n") }, "hasPrefix": strings.HasPrefix, "glyph": glyph, "dollars": dollars, "tokens": tokens, "cut": cut, "base": base, "path": escapePath, "q": func(s string) template.URL { return template.URL(escape(s)) }, //nolint:gosec // it is escaped
+	"i64": func(n int) int64 { return int64(n) }, "sub": func(a, b int) int { return a - b }, "list": func(words ...string) []string { return words },
+	"hms": func(at string) string { return parse(at).Local().Format("15:04:05") }, "seconds": func(f float64) string { return spanLong(time.Duration(f * float64(time.Second))) },
+	"level": func(s string) string {
+		return map[string]string{"error": "error", "warning": "needs"}[s] + map[bool]string{true: "idle"}[s != "error" && s != "warning"]
+	},
+	"inboxclass": func(m client.Message) string {
+		return map[bool]string{true: "is-needs"}[m.AckRequired && !m.Acknowledged]
+	},
+	"score": func(f float64) string { return strconv.FormatFloat(f, 'f', 2, 64) },
 }
 
 // parse reads a time as the wire has it; the zero time when there is none.
@@ -168,7 +180,7 @@ type look struct{ Class, Icon, Word string }
 
 // states are the looks of all states of tasks, runs, sessions, changesets, runners and agents.
 var states = map[string]look{
-	"ready": {"is-wait", "wait", "Ready"}, "pending": {"is-wait", "wait", "Waiting"}, "scheduled": {"is-idle", "clock", "Scheduled"}, "blocked": {"is-needs", "needs", "Blocked"},
+	"ready": {"is-wait", "wait", "Ready"}, "pending": {"is-wait", "wait", "Waiting"}, "scheduled": {"is-idle", "clock", "Scheduled"}, "blocked": {"is-wait", "wait", "Blocked"},
 	"claimed": {"is-run", "run", "Claimed"}, "running": {"is-run", "run", "Running"}, "stopping": {"is-wait", "stop", "Stopping"}, "verifying": {"is-run", "run", "Verifying"},
 	"completed": {"is-ok", "ok", "Completed"}, "finished": {"is-ok", "ok", "Finished"}, "failed": {"is-error", "error", "Failed"}, "dead": {"is-error", "error", "Dead"},
 	"stopped": {"is-idle", "stop", "Stopped"}, "cancelled": {"is-idle", "skip", "Cancelled"}, "superseded": {"is-idle", "skip", "Superseded"},
@@ -186,3 +198,56 @@ func stateOf(name string) look {
 	}
 	return look{"is-idle", "idle", name}
 }
+
+// cut shortens a text to so many characters.
+func cut(s string, most int) string {
+	s = line(s)
+	if r := []rune(s); len(r) > most {
+		return strings.TrimSpace(string(r[:most-1])) + "…"
+	}
+	return s
+}
+
+// curve is a line from one point to another that leaves and arrives level.
+func curve(x1, y1, x2, y2 int) string {
+	mid := (x1 + x2) / 2
+	return fmt.Sprintf("M%d %dC%d %d %d %d %d %d", x1, y1, mid, y1, mid, y2, x2, y2)
+}
+
+// glyph is an agent's kind in two letters.
+func glyph(kind string) string {
+	for _, k := range [][2]string{{"claude", "Cl"}, {"codex", "Co"}, {"cursor", "Cu"}, {"gemini", "Ge"}, {"person", "P"}, {"copilot", "Gh"}} {
+		if strings.HasPrefix(strings.ToLower(kind), k[0]) {
+			return k[1]
+		}
+	}
+	r := []rune(kind)
+	if len(r) == 0 {
+		return "?"
+	}
+	return strings.ToUpper(string(r[:1])) + string(r[1:min(2, len(r))])
+}
+
+// dollars is an amount of money.
+func dollars(f float64) string {
+	if f > 0 && f < 0.01 {
+		return "<$0.01"
+	}
+	return "$" + strconv.FormatFloat(f, 'f', 2, 64)
+}
+
+// tokens is a number of tokens, short.
+func tokens(n int64) string {
+	switch {
+	case n >= 10_000_000:
+		return fmt.Sprintf("%d M", n/1_000_000)
+	case n >= 1_000_000:
+		return fmt.Sprintf("%.1f M", float64(n)/1e6)
+	case n >= 10_000:
+		return fmt.Sprintf("%d k", n/1000)
+	}
+	return thousands(int(n))
+}
+
+// escapePath is a value as one member of a path.
+func escapePath(s string) string { return url.PathEscape(s) }

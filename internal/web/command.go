@@ -1,0 +1,121 @@
+package web
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/agent-coordinator/agent-coordinator/client"
+)
+
+// choice is one line of the command bar: something to do, or somewhere to go.
+type choice struct {
+	Group, Icon, Text, Note, URL, Key string
+	Dialog                            bool
+}
+
+const perGroup = 8
+
+// find answers the command bar: acts first, then places, then things whose name has every word of the question.
+func (p *Page) find(w http.ResponseWriter, q *request) {
+	words := strings.Fields(strings.ToLower(q.URL.Query().Get("q")))
+	var out []choice
+	count := map[string]int{}
+	add := func(c choice, texts ...string) {
+		text := strings.ToLower(c.Text + " " + strings.Join(texts, " "))
+		if count[c.Group] < perGroup && !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(text, word) }) {
+			count[c.Group]++
+			out = append(out, c)
+		}
+	}
+	p.acts(q, words, add)
+	for _, v := range views {
+		if v.InNav() {
+			add(choice{Group: "Go to", Icon: v.icon, Text: v.title, URL: v.Href(), Key: "g " + v.key})
+		}
+	}
+	for _, name := range []string{"graph", "list"} {
+		add(choice{Group: "Go to", Icon: "board", Text: "Board as " + name, URL: "/ui/board?as=" + name})
+	}
+	if len(words) > 0 {
+		p.things(q, words, add)
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	if err := p.tmpl.ExecuteTemplate(w, "choices", out); err != nil {
+		p.opts.Log.ErrorContext(q.Context(), "choices not rendered", "err", err)
+	}
+}
+
+// acts are what can be done at once: what the first view asks for, then what needs a word more.
+func (p *Page) acts(q *request, words []string, add func(choice, ...string)) {
+	do := func(icon, text, name, id, note string, more ...string) {
+		if a, ok := actions[name]; ok && q.may(a.Scope) {
+			add(choice{Group: "Do", Icon: icon, Text: text, Note: note, URL: button{Action: name, ID: id}.URL(), Dialog: true}, more...)
+		}
+	}
+	if g, err := gather(q); err == nil {
+		q.gathered = g
+		for _, list := range [][]item{g.decide, g.broken} {
+			for _, x := range list {
+				for _, b := range x.Acts {
+					do(x.Icon, b.Label+": "+x.Title, b.Action, b.ID, "")
+				}
+			}
+		}
+		if len(words) > 0 {
+			for _, a := range g.agents.Agents {
+				if a.Status == "disconnected" {
+					continue
+				}
+				do("msg", "Message "+a.AgentID, "message", a.AgentID, a.CurrentTask)
+				if a.LocksHeld > 0 {
+					do("lock", "Release all locks of "+a.AgentID, "release-all", a.AgentID, number(a.LocksHeld, "lock", "locks"), "force")
+				}
+			}
+		}
+	}
+	do("plus", "New task", "new-task", "", "", "submit work")
+	do("play", "Start a run", "start-run", "", "", "session")
+	do("msg", "Message all agents", "message", "*", "", "everybody broadcast")
+	do("memory", "Write a memory", "remember", "", "", "lesson")
+}
+
+// things are what the project has: agents, tasks, paths, sessions, changes.
+func (p *Page) things(q *request, words []string, add func(choice, ...string)) {
+	if q.gathered != nil {
+		for _, a := range q.gathered.agents.Agents {
+			if a.Status != "disconnected" {
+				add(choice{Group: "Agents", Icon: "fleet", Text: a.AgentID, Note: a.CurrentTask, URL: "/ui/agents/" + escapePath(a.AgentID)}, a.CurrentTask)
+			}
+		}
+	}
+	if list, err := ask[client.Locks](q, "check_locks", map[string]any{"limit": 10_000}); err == nil {
+		for _, l := range list.Locks {
+			add(choice{Group: "Files", Icon: "lock", Text: l.FilePath, Note: "held by " + l.LockedBy, URL: "/ui/locks?sel=" + escape(l.FilePath+"|"+l.SessionID)}, l.LockedBy)
+		}
+		if q.may(actions["release-lock"].Scope) && slices.ContainsFunc(words, func(word string) bool {
+			return strings.HasPrefix("force-release", word) || strings.HasPrefix("release", word)
+		}) {
+			for _, l := range list.Locks {
+				add(choice{Group: "Take away", Icon: "lock", Text: "Force-release " + l.FilePath, Note: l.LockedBy, URL: button{Action: "release-lock", ID: l.FilePath + "|" + l.LockedBy}.URL(), Dialog: true})
+			}
+		}
+	}
+	if list, err := ask[client.Tasks](q, "list_work", map[string]any{"limit": 500}); err == nil {
+		for _, t := range list.Tasks {
+			add(choice{Group: "Tasks", Icon: stateOf(t.State).Icon, Text: line(t.Description), Note: stateOf(t.State).Word, URL: "/ui/tasks/" + t.TaskID}, t.TaskID, t.TaskType, t.ClaimedBy)
+		}
+	}
+	if list, err := ask[client.OrchestratedSessions](q, "list_orchestrated_sessions", map[string]any{"limit": 200}); err == nil {
+		for _, s := range list.Sessions {
+			add(choice{Group: "Sessions", Icon: "time", Text: s.SessionID, Note: deref(s.AgentName), URL: "/ui/sessions/" + escapePath(s.SessionID)}, deref(s.AgentName), deref(s.Hostname))
+		}
+	}
+	if list, err := ask[client.Changesets](q, "list_changesets", map[string]any{"limit": 200}); err == nil {
+		for _, c := range list.Changesets {
+			add(choice{Group: "Changes", Icon: "change", Text: cut(c.Title+" "+c.Branch, 80), Note: stateOf(c.State).Word, URL: "/ui/changes/" + c.ChangesetID}, c.HeadSHA, c.AgentID)
+		}
+	}
+	add(choice{Group: "Memory", Icon: "memory", Text: "Ask the memory: " + strings.Join(words, " "), URL: "/ui/memory?q=" + escape(strings.Join(words, " "))})
+}
