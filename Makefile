@@ -13,7 +13,7 @@ TEST_FLAGS  ?= -timeout 9m
 FUZZTIME    ?= 60s
 
 .DEFAULT_GOAL := help
-.PHONY: help build verify-tools up down demo test test/race lint fmt golden golden/check bench fuzz prove e2e e2e-short clean
+.PHONY: help build verify-tools up down start-bg logs-coordinator stop demo test test/race lint fmt golden golden/check bench fuzz vuln deploy/check prove e2e e2e-short clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9/-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -36,6 +36,19 @@ up: build ## build, then start everything (embedded Postgres, API, a runner) and
 
 down: build ## stop what `make up` started
 	@bin/coordctl down
+
+# The background targets use containers where a Docker daemon with compose answers and .env is there, else this machine's
+# own programs; COMPOSE= (empty) chooses the latter, COMPOSE="docker compose" the former.
+COMPOSE ?= $(shell [ -f .env ] && docker info >/dev/null 2>&1 && docker compose version >/dev/null 2>&1 && echo docker compose)
+
+start-bg: ## start everything in the background: with docker compose where it can be, else as coordctl up -d
+	$(if $(strip $(COMPOSE)),COORD_VERSION=$(VERSION) $(COMPOSE) up -d --build --wait,@$(MAKE) --no-print-directory build && bin/coordctl up -d)
+
+logs-coordinator: ## follow the log of what start-bg started
+	@$(if $(strip $(COMPOSE)),$(COMPOSE) logs -f api,tail -n 100 -F "$$(bin/coordctl status --json | sed -n 's/^  "home": "\(.*\)",$$/\1/p')/up.log")
+
+stop: ## stop what start-bg started; nothing is lost
+	@$(if $(strip $(COMPOSE)),$(COMPOSE) stop,$(MAKE) --no-print-directory down)
 
 demo: build ## in under a minute: agents fight for the same files and tasks, and the right one wins
 	@bin/coordctl demo
@@ -69,11 +82,17 @@ fuzz: ## fuzz every parser of outside input, one after the other, FUZZTIME=60s e
 	  done; \
 	done; [ -z "$$failed" ] || { echo "FAILED:$$failed"; exit 1; }
 
+vuln: ## known vulnerabilities in what the programs call (asks vuln.go.dev: needs the network, so it is no part of CI)
+	$(TOOL) govulncheck ./...
+
+deploy/check: ## the deployment files: compose's, BuildKit's and systemd's own readers, and what they start, started here
+	cd deploy/check && $(GO_TEST) -count=1 ./...
+
 prove: ## the long proofs (races, crashes, thousands of tasks); docs/PROOFS.md holds their figures
 	$(GO_TEST) -tags prove -count=1 -v -timeout 60m -run 'Prove|StandardLibrary' ./internal/...
 	E2E_TRIALS=30 E2E_DELIVERIES=10000 $(GO_TEST) -tags e2e -count=1 -v -timeout 60m -run 'Deadlock|Stopped|Killed' ./test/e2e/
 	E2E_TRIALS=100 $(GO_TEST) -tags e2e -count=1 -v -timeout 60m -run 'Chaos' ./test/e2e/
-	E2E_WRITES=10m $(GO_TEST) -tags e2e -count=1 -v -timeout 60m -run 'Writes' ./test/e2e/
+	E2E_WRITES=10m $(GO_TEST) -tags e2e -count=1 -v -timeout 60m -run 'Writes|Upgrade' ./test/e2e/
 
 e2e: build ## end to end with the real binaries and the real hosts (npm installs those into .e2e/)
 	@mkdir -p .e2e && cp test/e2e/hosts/package.json .e2e/

@@ -14,15 +14,10 @@ import (
 	"time"
 
 	"github.com/agent-coordinator/agent-coordinator/client"
-	"github.com/agent-coordinator/agent-coordinator/internal/coord"
-	"github.com/agent-coordinator/agent-coordinator/internal/dispatch"
 	"github.com/agent-coordinator/agent-coordinator/internal/httpapi"
-	"github.com/agent-coordinator/agent-coordinator/internal/op"
 	"github.com/agent-coordinator/agent-coordinator/internal/ops"
 	"github.com/agent-coordinator/agent-coordinator/internal/pgtest"
 )
-
-func TestMain(m *testing.M) { pgtest.Main(m) }
 
 // connect returns a client of a server that h answers for; both go with the test.
 func connect(t *testing.T, h http.Handler, opts ...client.Option) *client.AgentCoordinationClient {
@@ -266,14 +261,10 @@ func TestContextEndsTheCall(t *testing.T) {
 // service is the real door on a database of its own.
 func service(t *testing.T) *httpapi.Server {
 	t.Helper()
-	store, hub := coord.New(pgtest.New(t, pgtest.MaxConns(4))), dispatch.New(nil)
-	store.WakeTo(hub)
-	cat := ops.Catalogue(ops.Deps{Store: store, Hub: hub})
-	static, err := httpapi.NewKeys([]string{"secret"}, "")
+	door, err := doorTo(pgtest.New(t, pgtest.MaxConns(4)), "secret")
 	if err != nil {
 		t.Fatal(err)
 	}
-	door := httpapi.New(cat, &op.Pipeline{Resolver: store, Once: store}, httpapi.Options{Auth: store, Static: static, Ping: store.Ping})
 	t.Cleanup(door.Stop)
 	return door
 }

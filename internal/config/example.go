@@ -27,6 +27,20 @@ var parts = []struct {
 	{"What MCP clients see", Tools{}},
 	{"A language model (optional)", Model{}},
 	{"Logs", Logging{}},
+	{"docker-compose.yml alone: no program reads these", Compose{}},
+}
+
+// Compose are the variables of docker-compose.yml that are not passed on to a program.
+type Compose struct {
+	Version               string `env:"COORD_VERSION" envDefault:"latest" doc:"tag of the image that is built and run"`
+	PostgresPassword      string `env:"POSTGRES_PASSWORD" doc:"of the database; letters and digits, for it stands in an address"`
+	PostgresPort          int    `env:"POSTGRES_PORT" envDefault:"5433" doc:"where the database is reached on this machine"`
+	APIPort               int    `env:"API_PORT" envDefault:"8765" doc:"where the API is"`
+	GatewayPort           int    `env:"GATEWAY_PORT" envDefault:"8080" doc:"where the gateway is"`
+	DataAPIPort           int    `env:"DATA_API_PORT" envDefault:"54321" doc:"where the Data API of the profile supabase is"`
+	RunnerExecutor        string `env:"RUNNER_EXECUTOR" envDefault:"test-executor" doc:"executor or profile of the runner; the image holds no coding agent, test-executor echoes"`
+	AuthenticatorPassword string `env:"AUTHENTICATOR_PASSWORD" doc:"of the Data API's role in the database (profile supabase); letters and digits"`
+	JWTSecret             string `env:"PGRST_JWT_SECRET" doc:"signs the Data API's tokens (profile supabase); 32 characters or more"`
 }
 
 // Example is the text of `.env.example`: every variable with its meaning, commented out, showing its default or an

@@ -28,9 +28,19 @@ type Option func(*pgxpool.Config)
 func MaxConns(n int32) Option { return func(c *pgxpool.Config) { c.MaxConns = n } }
 
 // Main is TestMain for every package: it runs the tests and then fails if goroutines are left.
-func Main(m *testing.M) {
+func Main(m *testing.M) { MainWith(m, nil) }
+
+// MainWith is Main for a package whose examples need a server: before is called first, with a pool on a fresh database, and
+// what it returns last.
+func MainWith(m *testing.M, before func(*pgxpool.Pool) (after func(), err error)) {
 	embedpg.RunWatcherIfAsked()
-	code := m.Run()
+	code := 1
+	if after, err := prepare(before); err != nil {
+		fmt.Fprintln(os.Stderr, "pgtest:", err)
+	} else {
+		code = m.Run()
+		after()
+	}
 	shared.close()
 	if code == 0 {
 		if err := goleak.Find(); err != nil {
@@ -39,6 +49,37 @@ func Main(m *testing.M) {
 		}
 	}
 	os.Exit(code)
+}
+
+// prepare calls before with a database that goes with what it returns.
+func prepare(before func(*pgxpool.Pool) (func(), error)) (after func(), err error) {
+	if before == nil {
+		return func() {}, nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), setupTimeout)
+	defer cancel()
+	srv, err := shared.get(ctx)
+	if err != nil {
+		return nil, err
+	}
+	name, err := srv.clone(ctx)
+	if err != nil {
+		return nil, err
+	}
+	pool, err := pgxpool.New(ctx, withDatabase(srv.admin, name))
+	if err != nil {
+		return nil, err
+	}
+	stop, err := before(pool)
+	return func() {
+		if stop != nil {
+			stop()
+		}
+		pool.Close()
+		ctx, cancel := context.WithTimeout(context.Background(), dropTimeout)
+		defer cancel()
+		_ = srv.drop(ctx, name) // what stays goes with the next run
+	}, err
 }
 
 // New returns a pool on a fresh database with the current schema. Both go with the test.

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -99,7 +100,7 @@ func newWriting(t *testing.T) *writing {
 	w.http = &http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: writeHands}}
 	t.Cleanup(w.http.CloseIdleConnections)
 	for i := range w.apis {
-		w.spawn(i)
+		w.spawn(i, bin)
 	}
 	t.Cleanup(func() {
 		for _, v := range w.apis {
@@ -107,23 +108,27 @@ func newWriting(t *testing.T) *writing {
 		}
 	})
 	eventually(t, 30*time.Second, "the API processes answer", func() error {
-		for _, addr := range w.addrs {
-			res, err := http.Get("http://" + addr + "/ready")
-			if err != nil {
-				return err
-			}
-			_ = res.Body.Close()
-			if res.StatusCode != http.StatusOK {
-				return fmt.Errorf("%s: %d", addr, res.StatusCode)
-			}
-		}
-		return nil
+		return errors.Join(w.ready(0), w.ready(1))
 	})
 	return w
 }
 
-func (w *writing) spawn(i int) {
-	cmd := exec.Command(filepath.Join(bin, "api"))
+// ready says why the i-th API is not, if so.
+func (w *writing) ready(i int) error {
+	res, err := http.Get("http://" + w.addrs[i] + "/ready")
+	if err != nil {
+		return err
+	}
+	_ = res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		return fmt.Errorf("%d", res.StatusCode)
+	}
+	return nil
+}
+
+// spawn starts the i-th API, of the programs in dir.
+func (w *writing) spawn(i int, dir string) {
+	cmd := exec.Command(filepath.Join(dir, "api"))
 	cmd.Env = append(cleanEnv(), "COORD_DATABASE_URL="+w.dsn, "API_ADDR="+w.addrs[i], "COORDINATION_API_KEYS="+staticKey, "LOG_LEVEL=error", "COORD_HOME="+w.dir)
 	w.apis[i] = launch(w.t, cmd, filepath.Join(w.dir, fmt.Sprintf("api-%d.log", i)))
 }
@@ -249,7 +254,7 @@ func (w *writing) disturb(ctx context.Context) {
 			w.apis[i].kill()
 			w.killed[0]++
 			time.Sleep(rand.N(500 * time.Millisecond))
-			w.spawn(i)
+			w.spawn(i, bin)
 		case dice < 4:
 			w.killBackend(ctx)
 		case dice < 7:
