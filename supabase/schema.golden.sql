@@ -1555,6 +1555,7 @@ coord.memories_near(p_project bigint, p_model text, p_vector real[], p_need bigi
 coord.memories_newest(p_project bigint, p_need bigint[], p_archived boolean, p_limit integer) returns TABLE(id bigint, group_id bigint, seq integer, kind smallint, at bigint, len_title smallint, len_body smallint, flags smallint, skill smallint, sig bytea) security definer: service_role
 coord.memories_to_embed(p_limit integer) returns TABLE(project_id bigint, id bigint, rev integer, body text) security definer: service_role
 coord.memories_to_index(p_project bigint, p_ids bigint[], p_version integer, p_limit integer) returns TABLE(project_id bigint, id bigint, kind smallint, rev integer, doc jsonb) security definer: service_role
+coord.memories_with(p_project bigint, p_any bigint[], p_1 bigint[], p_2 bigint[], p_3 bigint[], p_4 bigint[], p_5 bigint[], p_6 bigint[], p_one bigint[], p_other bigint[], p_need bigint[], p_archived boolean, p_limit integer) returns TABLE(id bigint, group_id bigint, seq integer, kind smallint, at bigint, len_title smallint, len_body smallint, flags smallint, skill smallint, sig bytea) security definer: service_role
 coord.memory_json(p_e memory_episodic) returns jsonb: service_role
 coord.memory_place(p_project bigint, p_name text, p_imported boolean, p_at timestamp with time zone, OUT v_group bigint, OUT v_seq integer, OUT v_new boolean) returns record: service_role
 coord.memory_policy(p_project bigint, p_layer text, OUT archive_days integer, OUT delete_days integer) returns record: service_role

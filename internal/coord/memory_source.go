@@ -37,14 +37,11 @@ func (m memorySource) Stats(ctx context.Context, terms []int64) (recall.Stats, e
 
 // Candidates implements recall.Source.
 func (m memorySource) Candidates(ctx context.Context, p recall.Pick) ([]recall.Doc, error) {
-	switch {
-	case len(p.Any) > 0:
-		return m.docs(ctx, `select * from coord.memories_any($1, $2, $3, $4, $5)`, m.project, p.Any, p.Need, p.Archived, p.Limit)
-	case len(p.All) > 0:
+	if len(p.Any)+len(p.All)+len(p.One) > 0 {
 		var sets [6][]int64
 		copy(sets[:], p.All)
-		return m.docs(ctx, `select * from coord.memories_all($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
-			m.project, sets[0], sets[1], sets[2], sets[3], sets[4], sets[5], p.Need, p.Archived, p.Limit)
+		return m.docs(ctx, `select * from coord.memories_with($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
+			m.project, p.Any, sets[0], sets[1], sets[2], sets[3], sets[4], sets[5], p.One, p.Other, p.Need, p.Archived, p.Limit)
 	}
 	return m.docs(ctx, `select * from coord.memories_newest($1, $2, $3, $4)`, m.project, p.Need, p.Archived, p.Limit)
 }

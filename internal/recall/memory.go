@@ -63,7 +63,14 @@ func (m *Memory) Candidates(_ context.Context, p Pick) ([]Doc, error) {
 			}
 		}
 	}
-	if len(p.Any) == 0 && len(p.All) == 0 {
+	for _, t := range p.One {
+		for _, i := range m.postings[t] {
+			if slices.ContainsFunc(p.Other, func(o int64) bool { return m.has(i, []int64{o}) }) {
+				hits = append(hits, i)
+			}
+		}
+	}
+	if p.newest() {
 		for i := len(m.docs) - 1; i >= 0 && len(hits) < p.Limit; i-- {
 			if m.fits(int32(i), p) {
 				hits = append(hits, int32(i))

@@ -7,9 +7,11 @@ type Params struct {
 
 	// Candidates.
 	Small      int     // memories: a project of at most so many is scored whole, exactly
-	Candidates int     // memories: the most that rare terms may bring in, in a large project; every query's limit is twice that
+	Candidates int     // memories: the most that terms may bring in, in a large project; every query's limit is twice that
+	Whole      int     // memories: the most that the rarest words bring in, each with all that have it
+	Paired     float64 // of Candidates: the most that pairs of the other words are expected to bring in
 	MaxShare   float64 // of the project's memories: terms in more are scored but never searched for
-	Pairs      int     // conjunctions of common terms asked for
+	Pairs      int     // conjunctions of common terms asked for, at most six
 	Newest     int     // memories scored when only such terms are left
 	LeastN     float64 // memories assumed at least when rarity is judged: among three memories every word is rare
 	QueryTerms int     // distinct terms of a query, the rarest are kept
@@ -60,7 +62,7 @@ type Fields struct{ K1, TitleWeight, TitleB, BodyB float64 }
 func Default() Params {
 	return Params{
 		Version: 2,
-		Small:   1000, Candidates: 5000, MaxShare: .10, Pairs: 6, Newest: 3000, LeastN: 300, QueryTerms: 48,
+		Small:   1000, Candidates: 5000, Whole: 500, Paired: .7, MaxShare: .10, Pairs: 6, Newest: 3000, LeastN: 300, QueryTerms: 48,
 		Told: Fields{K1: .9, TitleWeight: 3, TitleB: .1, BodyB: .1}, Files: Fields{K1: 1.8, TitleWeight: 4, TitleB: .5, BodyB: .75}, CoverBoost: 1,
 		ContextTop: 50, Radius: 6, Window: .3, Prev: .1, Next: .1, Prev2: .1, Next2: .1, Imported: .65,
 		Stale: .95, Recency: .06, HalfLife: 14, SkillSpread: .4, TagBoost: .15, PathBoost: .2, Repaired: .7,
@@ -71,3 +73,11 @@ func Default() Params {
 
 // most is the larger saturation of both kinds of text: no term gives more than 1 + that.
 func (p *Params) most() float64 { return max(p.Told.K1, p.Files.K1) }
+
+// once is what a term gives at ordinary length, in units of its weight, that is in the title and in the body.
+func (p *Params) once() float64 { return max(p.Told.once(), p.Files.once()) }
+
+func (f *Fields) once() float64 {
+	tf := f.TitleWeight + 1
+	return tf * (f.K1 + 1) / (f.K1 + tf)
+}

@@ -46,37 +46,42 @@ func (c *compiled) fewest() *term {
 	return nil
 }
 
-// byTerms takes the rarest terms first, then conjunctions of common ones unless the bound shows that they cannot matter.
+// byTerms takes the rarest terms whole and of the others what has two of them, in one go: the best have more than one
+// word of the question, and rows are what costs time. Then a term comes in whole that could be among the best alone.
 func (c *compiled) byTerms(ctx context.Context, src Source) ([]Doc, bool, error) {
 	limit := 2 * int(c.room())
-	rare, left := c.split()
-	if len(rare) == 0 && len(left) == 0 { // only words that most memories have
+	pick, left := c.pick(limit)
+	if pick.newest() && len(left) == 0 { // only words that most memories have
 		docs, err := src.Candidates(ctx, Pick{Need: c.need, Archived: c.Archived, Limit: c.p.Newest})
 		return docs, false, err
 	}
 	var docs []Doc
-	full := false
-	if len(rare) > 0 {
-		var err error
-		if docs, err = src.Candidates(ctx, Pick{Any: rare, Need: c.need, Archived: c.Archived, Limit: limit}); err != nil {
+	var err error
+	if !pick.newest() {
+		if docs, err = src.Candidates(ctx, pick); err != nil {
 			return nil, false, err
 		}
-		full = len(docs) >= limit
-		if full && c.correct(docs) { // a term was newer than the counts: plan again with what was seen
-			rare, left = c.split()
-			if len(rare) > 0 {
-				if docs, err = src.Candidates(ctx, Pick{Any: rare, Need: c.need, Archived: c.Archived, Limit: limit}); err != nil {
+		if len(docs) >= limit && c.correct(docs) { // a term was newer than the counts: plan again with what was seen
+			if pick, left = c.pick(limit); !pick.newest() {
+				if docs, err = src.Candidates(ctx, pick); err != nil {
 					return nil, false, err
 				}
-				full = len(docs) >= limit
 			}
 		}
 	}
+	full := len(docs) >= limit
 	if c.proven(docs, left) {
 		return docs, !full, nil
 	}
-	if pairs := c.conjunctions(left); len(pairs) > 0 {
-		more, err := src.Candidates(ctx, Pick{All: pairs, Need: c.need, Archived: c.Archived, Limit: limit})
+	if single := c.single(docs, left); len(single) > 0 {
+		more, err := src.Candidates(ctx, Pick{Any: single, Need: c.need, Archived: c.Archived, Limit: limit})
+		if err != nil {
+			return nil, false, err
+		}
+		docs = unite(docs, more)
+	}
+	if len(docs) < c.Limit && len(left) > 0 { // common words that hardly go together: the newest that have the rarest of them
+		more, err := src.Candidates(ctx, Pick{Need: append(slices.Clone(c.need), left[0].hash), Archived: c.Archived, Limit: c.p.Newest / 30})
 		if err != nil {
 			return nil, false, err
 		}
@@ -85,7 +90,64 @@ func (c *compiled) byTerms(ctx context.Context, src Source) ([]Doc, bool, error)
 	return docs, false, nil
 }
 
-// split divides the searchable terms into those to fetch whole and the ones left over, both rarest first.
+// pick plans the first look, and returns the terms that it does not take whole, rarest first.
+func (c *compiled) pick(limit int) (Pick, []*term) {
+	p := Pick{Need: c.need, Archived: c.Archived, Limit: limit}
+	rare, left := c.split()
+	p.Any = rare
+	near := left[:min(len(left), maxPaired)]
+	// The rarest left over are paired with every other one, as many as keep the expected size within bounds.
+	n, room := 0, c.p.Paired*float64(c.room())
+	for n < min(len(near)-1, maxLeading) {
+		size := 0.
+		for _, o := range near[n+1:] {
+			size += float64(near[n].df) * float64(o.df) / c.n
+		}
+		if room -= size; room < 0 {
+			break
+		}
+		n++
+	}
+	if n == 0 {
+		p.All = c.conjunctions(near)
+		return p, left
+	}
+	for i, t := range near[:n] {
+		for _, o := range near[i+1 : n] {
+			p.All = append(p.All, []int64{t.hash, o.hash})
+		}
+		p.One = append(p.One, t.hash)
+	}
+	for _, o := range near[n:] {
+		p.Other = append(p.Other, o.hash)
+	}
+	return p, left
+}
+
+const (
+	maxPaired  = 16 // terms that take part in pairs
+	maxLeading = 4  // of them, those that are paired with all others: their own pairs are six
+)
+
+// single returns the terms left over that a memory could be among the best with if it has none of the others.
+func (c *compiled) single(docs []Doc, left []*term) []int64 {
+	least := 0.
+	if len(docs) >= c.p.ContextTop {
+		least = c.least(docs)
+	}
+	var out []int64
+	sum := int64(0)
+	for _, t := range left {
+		if sum += t.df; sum > c.room() || t.weight*t.idf*c.p.once() < least {
+			break
+		}
+		out = append(out, t.hash)
+	}
+	return out
+}
+
+// split divides the searchable terms into those to fetch whole and the ones left over, both rarest first. Tags and paths
+// are fetched whole up to the limit: what has them is looked for even if it has no word of the question.
 func (c *compiled) split() (rare []int64, left []*term) {
 	byDF := make([]*term, 0, len(c.terms))
 	for i := range c.terms {
@@ -94,20 +156,28 @@ func (c *compiled) split() (rare []int64, left []*term) {
 		}
 	}
 	slices.SortStableFunc(byDF, func(a, b *term) int { return cmp.Compare(a.df, b.df) })
-	most := max(int64(c.p.MaxShare*c.n), c.room()/2)
-	sum := int64(0)
+	common := c.common()
+	words, marks := min(int64(c.p.Whole), c.room()), c.room()
 	for _, t := range byDF {
+		budget := &words
+		if t.kind != textTerm {
+			budget = &marks
+		}
 		switch {
-		case t.df > most:
-		case len(left) == 0 && sum+t.df <= c.room():
-			sum += t.df
+		case t.df > common:
+		case t.df <= *budget:
+			*budget -= t.df
 			rare = append(rare, t.hash)
 		default:
+			*budget = 0 // rarest first: what follows is not rarer
 			left = append(left, t)
 		}
 	}
 	return rare, left
 }
+
+// common is in how many memories a term is at most that is searched for.
+func (c *compiled) common() int64 { return max(int64(c.p.MaxShare*c.n), c.room()/2) }
 
 // correct raises frequencies that the candidates disprove; true when the plan should be made again.
 func (c *compiled) correct(docs []Doc) bool {
@@ -162,7 +232,7 @@ func (c *compiled) counts(docs []Doc) []int64 {
 func (c *compiled) proven(docs []Doc, left []*term) bool {
 	bound := 0.
 	for _, t := range c.terms {
-		if t.df > max(int64(c.p.MaxShare*c.n), c.room()/2) {
+		if t.df > c.common() {
 			bound += t.weight * t.idf * (c.p.most() + 1)
 		}
 	}
@@ -175,11 +245,16 @@ func (c *compiled) proven(docs []Doc, left []*term) bool {
 	if len(docs) < c.Limit {
 		return false
 	}
+	return c.least(docs) >= bound
+}
+
+// least is the score by words of the Limit-th best of docs, or of the last.
+func (c *compiled) least(docs []Doc) float64 {
 	s, best := c.scorer(), newTop(c.Limit)
 	for i := range docs {
 		best.offer(place{score: float64(c.words(s, docs, i).score), doc: int32(i)})
 	}
-	return best.heap[0].score >= bound // the worst of the best
+	return best.heap[0].score // the worst of the best
 }
 
 // conjunctions are pairs and triples of the rarest terms left over, the most informative first, as long as they are

@@ -173,3 +173,27 @@ func TestPlanKeepsTheExactBest(t *testing.T) {
 		t.Errorf("%.1f %% of the exact best are kept", 100*share)
 	}
 }
+
+// Words that very many memories have: the newest that have them are found, not nothing.
+func TestSearchForCommonWordsAlone(t *testing.T) {
+	t.Parallel()
+	m := recall.NewMemory(1)
+	for i := range 3000 {
+		text := fmt.Sprintf("entry number%d", i)
+		if i%15 == 0 {
+			text += " granite"
+		}
+		if i%14 == 0 {
+			text += " basalt"
+		}
+		m.Add(recall.Doc{ID: int64(i + 1), Kind: recall.Episodic, CreatedAt: int64(i) * day / 100}, recall.Document{Title: text, Type: "note"})
+	}
+	p := recall.Default()
+	p.Small, p.Candidates, p.Whole = 100, 100, 50
+	for text, want := range map[string]int64{"granite": 2986, "basalt granite": 2941} {
+		r, err := recall.Search(t.Context(), m, recall.Query{Project: 1, Text: text, Limit: 10, Now: 100 * day}, p)
+		if err != nil || len(r.Hits) != 10 || r.Hits[0].ID != want {
+			t.Errorf("%q: %d hits, %v: %+v", text, len(r.Hits), err, r.Hits[:min(1, len(r.Hits))])
+		}
+	}
+}

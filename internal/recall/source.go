@@ -22,15 +22,19 @@ type Stats struct {
 	DF                []int64 // per asked term
 }
 
-// Pick says which memories to return: those with any of Any, those with all of one of All, or the newest when both are
-// empty; in each case only those that have all of Need, at most Limit.
+// Pick says which memories to return: those with any of Any, those with all of one of All, those with one of One and one
+// of Other; the newest when all of these are empty. In each case only those that have all of Need, at most Limit.
 type Pick struct {
-	Any      []int64
-	All      [][]int64 // at most six
-	Need     []int64
-	Archived bool // also archived ones
-	Limit    int
+	Any        []int64
+	All        [][]int64 // at most six
+	One, Other []int64
+	Need       []int64
+	Archived   bool // also archived ones
+	Limit      int
 }
+
+// newest reports whether no term is asked for.
+func (p *Pick) newest() bool { return len(p.Any)+len(p.All)+len(p.One) == 0 }
 
 // Span is a stretch of a session: memories From ≤ Seq ≤ To.
 type Span struct {
