@@ -87,22 +87,16 @@ func (r *rig) fill(ctx context.Context, name string, depth, share int) (*queue, 
 
 // claim takes one task as internal/coord does, remembering what the reply says to.
 func (q *queue) claim(ctx context.Context) error {
-	var raw []byte
-	if err := q.conn.QueryRow(ctx, claimSQL, q.args()...).Scan(&raw); err != nil {
+	var none *string
+	var memo []byte
+	if err := q.conn.QueryRow(ctx, claimSQL, q.args()...).Scan(&none, &memo); err != nil {
 		return err
 	}
-	var reply struct {
-		Success bool             `json:"success"`
-		Memo    *json.RawMessage `json:"memo"`
+	if none != nil {
+		return fmt.Errorf("no task left of %d: %s", q.depth, *none)
 	}
-	if err := json.Unmarshal(raw, &reply); err != nil {
-		return err
-	}
-	if !reply.Success {
-		return fmt.Errorf("no task left of %d: %.300s", q.depth, raw)
-	}
-	if reply.Memo != nil {
-		return json.Unmarshal(*reply.Memo, &q.memo)
+	if memo != nil {
+		return json.Unmarshal(memo, &q.memo)
 	}
 	return nil
 }
@@ -220,7 +214,7 @@ func (r *rig) claimRate(ctx context.Context) ([]Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	one := fmt.Sprintf("select coord.claim_work(%d, %d, '%s', null, '%s', 1, 1800, '%s', %d, '%s');\n", q.project, q.session, by,
+	one := fmt.Sprintf("select * from coord.claim_tasks(%d, %d, '%s', null, '%s', 1, 1800, '%s', %d, '%s', null, null, null);\n", q.project, q.session, by,
 		braces(claimerTags()), braces(q.memo.Classes), q.memo.Epoch, q.memo.Caps)
 	ten := strings.Replace(one, ", 1, 1800,", ", 10, 1800,", 1)
 	p, err := r.alternate(

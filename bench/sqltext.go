@@ -15,7 +15,7 @@ const (
 	holderSQL  = `select * from coord.lock_holder($1, $2, $3, $4, $5, '')`
 	freeOneSQL = `select coord.release_lock($1, $2, $3, $4, $5, $6, $5)`
 	checkSQL   = `select coord.check_locks($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, null, null, 200)`
-	claimSQL   = `select coord.claim_work($1, $2, 'bench', null, $3, 1, 1800, $4, $5, $6)`
+	claimSQL   = `select reply ->> 'reason', reply -> 'memo' from coord.claim_tasks($1, $2, 'bench', null, $3, 1, 1800, $4, $5, $6, null, null, null) limit 1`
 
 	by       = "bench"
 	heldPath = "src/held/file.go"
