@@ -19,6 +19,7 @@ import (
 	"github.com/agent-coordinator/agent-coordinator/internal/config"
 	"github.com/agent-coordinator/agent-coordinator/internal/embedpg"
 	"github.com/agent-coordinator/agent-coordinator/internal/runner"
+	"github.com/agent-coordinator/agent-coordinator/internal/trace/otlp"
 	"github.com/agent-coordinator/agent-coordinator/internal/version"
 )
 
@@ -56,6 +57,11 @@ func command(hurry context.Context, out io.Writer) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			stopTracing, err := otlp.Start(cmd.Context(), "agent-coordinator-runner", version.String(), cfg.Log)
+			if err != nil {
+				return err
+			}
+			defer stopTracing()
 			return r.Run(cmd.Context(), hurry)
 		},
 	}

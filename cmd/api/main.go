@@ -12,6 +12,7 @@ import (
 	"github.com/agent-coordinator/agent-coordinator/internal/apiserver"
 	"github.com/agent-coordinator/agent-coordinator/internal/config"
 	"github.com/agent-coordinator/agent-coordinator/internal/obs"
+	"github.com/agent-coordinator/agent-coordinator/internal/trace/otlp"
 	"github.com/agent-coordinator/agent-coordinator/internal/version"
 )
 
@@ -43,5 +44,10 @@ func run(ctx context.Context, stop func()) error {
 	// A second signal during the drain ends the process at once.
 	context.AfterFunc(ctx, stop)
 	log := obs.NewLogger(os.Stderr, cfg.Level, cfg.Debug)
+	stopTracing, err := otlp.Start(ctx, "agent-coordinator-api", version.String(), log)
+	if err != nil {
+		return err
+	}
+	defer stopTracing()
 	return apiserver.Run(ctx, apiserver.Config{API: cfg, Log: log}, nil)
 }

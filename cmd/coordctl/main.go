@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"github.com/agent-coordinator/agent-coordinator/internal/apiserver"
 	"github.com/agent-coordinator/agent-coordinator/internal/cli"
@@ -14,6 +15,8 @@ import (
 	"github.com/agent-coordinator/agent-coordinator/internal/gatewayserver"
 	"github.com/agent-coordinator/agent-coordinator/internal/local"
 	"github.com/agent-coordinator/agent-coordinator/internal/obs"
+	"github.com/agent-coordinator/agent-coordinator/internal/trace/otlp"
+	"github.com/agent-coordinator/agent-coordinator/internal/version"
 )
 
 func main() {
@@ -34,7 +37,13 @@ func serve(ctx context.Context, d *local.Database, addr string, ready func(strin
 	}
 	cfg.CoordURL, cfg.CoordDirectURL, cfg.Addr = d.URL, d.DirectURL, addr
 	cfg.TLSCert, cfg.TLSKey = "", "" // what up serves is for this machine
-	return apiserver.Run(ctx, apiserver.Config{API: cfg, Log: logger(cfg.Logging)}, ready)
+	log := logger(cfg.Logging)
+	stopTracing, err := tracing(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer stopTracing()
+	return apiserver.Run(ctx, apiserver.Config{API: cfg, Log: log}, ready)
 }
 
 // serveGateway runs the verification gateway in this process, against the same database.
@@ -56,7 +65,23 @@ func serveGateway(ctx context.Context, d *local.Database, addr string, ready fun
 	}
 	cfg.CoordURL, cfg.CoordDirectURL, cfg.Gateway.Addr = d.URL, d.DirectURL, addr
 	cfg.TLSCert, cfg.TLSKey = "", ""
-	return gatewayserver.Run(ctx, gatewayserver.Config{GatewayServer: cfg, Dir: dir, Log: logger(cfg.Logging)}, ready)
+	log := logger(cfg.Logging)
+	if _, err := tracing(ctx, log); err != nil { // the API's end hands over what is left
+		return err
+	}
+	return gatewayserver.Run(ctx, gatewayserver.Config{GatewayServer: cfg, Dir: dir, Log: log}, ready)
+}
+
+var traced struct {
+	sync.Once
+	stop func()
+	err  error
+}
+
+// tracing begins once for what runs in this process.
+func tracing(ctx context.Context, log *slog.Logger) (stop func(), err error) {
+	traced.Do(func() { traced.stop, traced.err = otlp.Start(ctx, "agent-coordinator", version.String(), log) })
+	return traced.stop, traced.err
 }
 
 func logger(l config.Logging) *slog.Logger { return obs.NewLogger(os.Stderr, l.Level, l.Debug) }

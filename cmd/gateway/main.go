@@ -15,6 +15,7 @@ import (
 	"github.com/agent-coordinator/agent-coordinator/internal/gatewayserver"
 	"github.com/agent-coordinator/agent-coordinator/internal/local"
 	"github.com/agent-coordinator/agent-coordinator/internal/obs"
+	"github.com/agent-coordinator/agent-coordinator/internal/trace/otlp"
 	"github.com/agent-coordinator/agent-coordinator/internal/version"
 )
 
@@ -53,5 +54,11 @@ func run(ctx context.Context, stop func()) error {
 	}
 	// A second signal during the drain ends the process at once.
 	context.AfterFunc(ctx, stop)
-	return gatewayserver.Run(ctx, gatewayserver.Config{GatewayServer: cfg, Dir: dir, Log: obs.NewLogger(os.Stderr, cfg.Level, cfg.Debug)}, nil)
+	log := obs.NewLogger(os.Stderr, cfg.Level, cfg.Debug)
+	stopTracing, err := otlp.Start(ctx, "agent-coordinator-gateway", version.String(), log)
+	if err != nil {
+		return err
+	}
+	defer stopTracing()
+	return gatewayserver.Run(ctx, gatewayserver.Config{GatewayServer: cfg, Dir: dir, Log: log}, nil)
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/agent-coordinator/agent-coordinator/internal/embedpg"
 	"github.com/agent-coordinator/agent-coordinator/internal/mcpstdio"
 	"github.com/agent-coordinator/agent-coordinator/internal/obs"
+	"github.com/agent-coordinator/agent-coordinator/internal/trace/otlp"
 	"github.com/agent-coordinator/agent-coordinator/internal/version"
 )
 
@@ -89,6 +90,11 @@ func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error 
 		return err
 	}
 	log := obs.NewLogger(os.Stderr, quietLevel(cfg.Level), cfg.Debug)
+	stopTracing, err := otlp.Start(ctx, "agent-coordinator-mcp", version.String(), log)
+	if err != nil {
+		return err
+	}
+	defer stopTracing()
 	p, err := newProcess(cfg, log)
 	if err != nil {
 		return err

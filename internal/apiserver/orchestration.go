@@ -2,6 +2,7 @@ package apiserver
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"github.com/agent-coordinator/agent-coordinator/internal/httpapi"
 	"github.com/agent-coordinator/agent-coordinator/internal/ident"
 	"github.com/agent-coordinator/agent-coordinator/internal/live"
+	"github.com/agent-coordinator/agent-coordinator/internal/trace"
 )
 
 const (
@@ -49,7 +51,7 @@ func (r runnerPolls) Poll(ctx context.Context, c ident.Caller, runner string) (a
 		case out.Deregistered:
 			return map[string]any{"deregistered": true}, nil
 		case out.Run != nil:
-			return map[string]any{"run": out.Run}, nil
+			return r.delivery(ctx, out.Run), nil
 		}
 		switch {
 		case out.Full && !full: // it waits for a place only: what comes is for others
@@ -82,6 +84,22 @@ type liveFeed struct {
 }
 
 // Open implements httpapi.LiveFeed.
+// delivery is what a runner gets: the run, and while OpenTelemetry is on the span that it began with.
+func (r runnerPolls) delivery(ctx context.Context, run json.RawMessage) map[string]any {
+	out := map[string]any{"run": run}
+	if trace.Enabled() {
+		var id struct {
+			RunID string `json:"run_id"`
+		}
+		if json.Unmarshal(run, &id) == nil {
+			if parent := r.store.TraceOf(ctx, "run", id.RunID); parent != "" {
+				out["traceparent"] = parent
+			}
+		}
+	}
+	return out
+}
+
 func (f liveFeed) Open(ctx context.Context, c ident.Caller, q httpapi.LiveQuery) (httpapi.LiveStream, error) {
 	s, err := f.hub.Open(ctx, live.Filter{Project: c.ProjectID, Session: q.SessionID}, q.After)
 	if err != nil {

@@ -59,6 +59,11 @@ type Embedded struct {
 	PgRoot  string        `env:"COORD_PG_ROOT" doc:"folder of the embedded server alone; default: postgres in COORD_HOME"`
 }
 
+// Tracing names what OpenTelemetry's SDK reads by itself; its other variables hold too.
+type Tracing struct {
+	Endpoint string `env:"OTEL_EXPORTER_OTLP_ENDPOINT" example:"http://127.0.0.1:4318" doc:"OpenTelemetry collector that api, gateway, agent-runner, mcp-server and coordctl up send spans to, OTLP over HTTP; empty: nothing is traced. The other OTEL_ variables hold as OpenTelemetry defines them"`
+}
+
 // Logging configures the log on stderr.
 type Logging struct {
 	Level string `env:"LOG_LEVEL" envDefault:"info" doc:"debug, info, warn or error"`

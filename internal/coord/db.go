@@ -17,6 +17,7 @@ import (
 	"github.com/agent-coordinator/agent-coordinator/client"
 	"github.com/agent-coordinator/agent-coordinator/internal/ident"
 	"github.com/agent-coordinator/agent-coordinator/internal/pooler"
+	"github.com/agent-coordinator/agent-coordinator/internal/trace"
 )
 
 // Store calls the coordinator's SQL functions through a pool.
@@ -75,6 +76,9 @@ func Open(ctx context.Context, dsn string, maxConns int32) (*pgxpool.Pool, error
 		// Our transactions never wait for a person: one that idles belongs to a process that was stopped in the middle,
 		// and what it holds is in everybody's way.
 		cfg.ConnConfig.RuntimeParams["idle_in_transaction_session_timeout"] = "10000"
+	}
+	if trace.Enabled() {
+		cfg.ConnConfig.Tracer = newSQLSpans()
 	}
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)
 	if err != nil {

@@ -25,7 +25,11 @@ func (s *Store) CreateRun(ctx context.Context, c ident.Caller, in client.CreateR
 	if err != nil {
 		return client.CreatedRun{}, err
 	}
-	return act[client.CreatedRun](ctx, s, `select coord.create_run($1, $2, $3, $4, $5)`, c.ProjectID, only(c), c.By, raw, limits)
+	out, err := act[client.CreatedRun](ctx, s, `select coord.create_run($1, $2, $3, $4, $5)`, c.ProjectID, only(c), c.By, raw, limits)
+	if err == nil {
+		s.KeepTrace(ctx, "run", out.RunID)
+	}
+	return out, err
 }
 
 // GetRun reads one run. Codes: not_found.

@@ -15,6 +15,7 @@ import (
 	"github.com/agent-coordinator/agent-coordinator/internal/coord"
 	"github.com/agent-coordinator/agent-coordinator/internal/fault"
 	"github.com/agent-coordinator/agent-coordinator/internal/gateway/githubevent"
+	"github.com/agent-coordinator/agent-coordinator/internal/trace"
 )
 
 const (
@@ -74,7 +75,9 @@ type done struct {
 
 // deliver does one delivery. What cannot be read is ignored for good or dead at once; what cannot be done now is tried
 // again. Only a database that is away makes it fail: then the lease runs out.
-func (g *Gateway) deliver(ctx context.Context, d coord.Delivery) error {
+func (g *Gateway) deliver(ctx context.Context, d coord.Delivery) (err error) {
+	ctx, span := trace.Start(trace.Under(ctx, d.Headers[traceHeader]), "deliver", trace.Consumer, "gateway.delivery", d.DeliveryID, "gateway.event", d.Event)
+	defer func() { span.End(failure(err)) }()
 	event, err := parse(d)
 	if err != nil { // the same bytes say the same next time: only another program can do better
 		return g.store.EndDelivery(ctx, d, coord.DeliveryEnd{State: "failed", Action: event.Action, Error: err.Error()})
@@ -83,7 +86,10 @@ func (g *Gateway) deliver(ctx context.Context, d coord.Delivery) error {
 	switch {
 	case err != nil:
 	case event.Kind == githubevent.KindHead: // most of them are that: one statement
-		_, err = g.store.DeliverHead(ctx, prepared.project, head(event), d, event.Action)
+		var applied coord.AppliedHead
+		if applied, err = g.store.DeliverHead(ctx, prepared.project, head(event), d, event.Action); err == nil {
+			g.store.KeepTrace(ctx, traceKind, applied.ChangesetID)
+		}
 	default:
 		err = g.store.InTx(ctx, func(ctx context.Context) error {
 			did, err := g.apply(ctx, event, prepared)
@@ -115,6 +121,17 @@ func (g *Gateway) deliver(ctx context.Context, d coord.Delivery) error {
 	}
 	g.log.WarnContext(ctx, "a delivery failed", "delivery", d.DeliveryID, "event", d.Event, "attempt", d.Attempts, "again_in", end.Retry.String(), "err", err)
 	return g.store.EndDelivery(ctx, d, end)
+}
+
+// traceKind is under what changesets' spans are remembered.
+const traceKind = "changeset"
+
+// failure is what a span says about an error: that there was one. Its text may quote what came from outside.
+func failure(err error) string {
+	if err == nil {
+		return ""
+	}
+	return "failed"
 }
 
 // refused says whether an error is the answer of this service to what was asked for.

@@ -11,6 +11,7 @@ import (
 	"github.com/agent-coordinator/agent-coordinator/internal/coord"
 	"github.com/agent-coordinator/agent-coordinator/internal/gateway/executors"
 	"github.com/agent-coordinator/agent-coordinator/internal/loop"
+	"github.com/agent-coordinator/agent-coordinator/internal/trace"
 )
 
 const (
@@ -135,7 +136,10 @@ func (l *ladder) forget(id string) {
 }
 
 func (l *ladder) start(ctx context.Context, r run) {
+	ctx, span := trace.Start(trace.Under(ctx, l.g.store.TraceOf(ctx, traceKind, r.job.ChangesetID)), "verify", trace.Producer,
+		"gateway.changeset", r.job.ChangesetID, "gateway.run", r.job.ID, "gateway.executor", r.place.Name(), "gateway.policy", r.job.Policy.Name)
 	began, err := r.place.Start(ctx, job(r.job))
+	defer func() { span.End(failure(err)) }()
 	switch {
 	case l.base.Err() != nil:
 		return // whoever has the lease next starts it again, which is harmless

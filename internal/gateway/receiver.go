@@ -11,6 +11,7 @@ import (
 	"github.com/agent-coordinator/agent-coordinator/internal/coord"
 	"github.com/agent-coordinator/agent-coordinator/internal/fault"
 	"github.com/agent-coordinator/agent-coordinator/internal/gateway/githubevent"
+	"github.com/agent-coordinator/agent-coordinator/internal/trace"
 )
 
 const (
@@ -19,6 +20,8 @@ const (
 	storeTime  = 8 * time.Second  // GitHub gives up after 10 s; then it is better to have said so
 	sourceName = "github"         // of deliveries
 	minWeight  = int64(64 << 10)  // what a small body counts as
+
+	traceHeader = "traceparent" // of a delivery: the span of the request that brought it, not one that the sender named
 )
 
 // Accepted is the reply to a delivery: it is stored, and will be worked on.
@@ -69,12 +72,15 @@ func (g *Gateway) ReceiveGitHub(r *http.Request) (status int, reply any, err err
 	}
 	ctx, cancel = context.WithTimeout(r.Context(), storeTime)
 	defer cancel()
+	headers := map[string]string{
+		"Content-Type": r.Header.Get("Content-Type"), "X-GitHub-Hook-ID": envelope.HookID,
+		"X-GitHub-Hook-Installation-Target-Type": envelope.TargetType, "X-GitHub-Hook-Installation-Target-ID": envelope.TargetID,
+	}
+	if parent := trace.Parent(ctx); parent != "" {
+		headers[traceHeader] = parent
+	}
 	duplicate, err := g.store.StoreDelivery(ctx, coord.Delivery{
-		Source: sourceName, DeliveryID: envelope.Delivery, Event: envelope.Event, Body: body,
-		Headers: map[string]string{
-			"Content-Type": r.Header.Get("Content-Type"), "X-GitHub-Hook-ID": envelope.HookID,
-			"X-GitHub-Hook-Installation-Target-Type": envelope.TargetType, "X-GitHub-Hook-Installation-Target-ID": envelope.TargetID,
-		},
+		Source: sourceName, DeliveryID: envelope.Delivery, Event: envelope.Event, Body: body, Headers: headers,
 	})
 	if err != nil {
 		return 0, nil, fault.Unavailable(errors.New("the delivery could not be stored"))

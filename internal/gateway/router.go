@@ -20,6 +20,7 @@ import (
 	"github.com/agent-coordinator/agent-coordinator/internal/gateway/executors"
 	"github.com/agent-coordinator/agent-coordinator/internal/ident"
 	"github.com/agent-coordinator/agent-coordinator/internal/route"
+	"github.com/agent-coordinator/agent-coordinator/internal/trace"
 )
 
 const (
@@ -54,7 +55,9 @@ func (g *Gateway) routeSome(ctx context.Context) (int, error) {
 // routeOne looks up what a change changes and decides what verifies it. Whatever cannot be told is asked again later; it
 // never lowers what is asked for.
 func (g *Gateway) routeOne(ctx context.Context, c coord.RoutingChangeset) error {
+	ctx, span := trace.Start(trace.Under(ctx, g.store.TraceOf(ctx, traceKind, c.ID)), "route", trace.Internal, "gateway.changeset", c.ID)
 	r, err := g.routing(ctx, c)
+	defer func() { span.End(failure(err)) }()
 	stored := false
 	if err == nil {
 		stored, err = g.store.StoreRoute(ctx, c, r)

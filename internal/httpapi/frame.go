@@ -7,10 +7,14 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"runtime/debug"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/gin-gonic/gin"
+
+	"github.com/agent-coordinator/agent-coordinator/internal/trace"
 )
 
 const headerRequestID = "X-Request-Id"
@@ -26,6 +30,8 @@ func (s *Server) frame(c *gin.Context) {
 		s.opts.InFlight.Inc()
 		defer s.opts.InFlight.Dec()
 	}
+	span := begin(c)
+	defer func() { finish(c, span) }()
 	defer s.recovered(c)
 	c.Next()
 	ctx := c.Request.Context()
@@ -33,6 +39,30 @@ func (s *Server) frame(c *gin.Context) {
 		s.log.DebugContext(ctx, "request", "method", c.Request.Method, "path", c.Request.URL.Path, "status", c.Writer.Status(),
 			"dur_ms", time.Since(start).Milliseconds(), "bytes", c.Writer.Size(), "request_id", requestID(c))
 	}
+}
+
+// untraced routes are asked for by machines, over and over.
+var untraced = []string{"/health", "/live", "/ready", "/metrics"}
+
+// begin starts the request's span, under the one that the client names.
+func begin(c *gin.Context) (span trace.Span) {
+	if !trace.Enabled() || slices.Contains(untraced, c.FullPath()) {
+		return span
+	}
+	ctx := trace.Extract(c.Request.Context(), c.Request.Header)
+	ctx, span = trace.Start(ctx, strings.TrimSpace(c.Request.Method+" "+c.FullPath()), trace.Server,
+		"http.request.method", c.Request.Method, "http.route", c.FullPath(), "coord.request_id", requestID(c))
+	c.Request = c.Request.WithContext(ctx)
+	return span
+}
+
+func finish(c *gin.Context, span trace.Span) {
+	status, failure := c.Writer.Status(), ""
+	if status >= http.StatusInternalServerError {
+		failure = http.StatusText(status)
+	}
+	span.SetInt("http.response.status_code", status)
+	span.End(failure)
 }
 
 // recovered turns a panic into a 500 that reveals nothing; the log has the stack under the request id.

@@ -13,6 +13,7 @@ import (
 	"github.com/agent-coordinator/agent-coordinator/client"
 	"github.com/agent-coordinator/agent-coordinator/internal/fault"
 	"github.com/agent-coordinator/agent-coordinator/internal/ident"
+	"github.com/agent-coordinator/agent-coordinator/internal/trace"
 )
 
 // Resolver turns a principal and a claim into a caller (opening the agent's session when acts) and records refusals.
@@ -64,13 +65,25 @@ type Response struct {
 // Call runs d. Every failure is a *fault.Error.
 func (p *Pipeline) Call(ctx context.Context, d *Def, r Request) (res Response, err error) {
 	start := time.Now()
+	ctx, span := trace.Start(ctx, d.Name, trace.Internal, "coord.operation", d.Name, "coord.door", r.Door)
 	defer func() {
 		if v := recover(); v != nil { // a defect of one operation ends one call, whatever the door
 			err = fmt.Errorf("panic: %v\n%s", v, debug.Stack())
 		}
 		err = p.finish(ctx, d, r, err, time.Since(start))
+		span.Set("coord.project", res.Caller.Project, "coord.agent", res.Caller.Agent)
+		span.End(codeOf(err))
 	}()
 	return p.call(ctx, d, r)
+}
+
+// codeOf is the code of a fault, empty when there is none.
+func codeOf(err error) string {
+	var f *fault.Error
+	if errors.As(err, &f) {
+		return string(f.Code)
+	}
+	return ""
 }
 
 // finish turns err into a fault of this call, logs defects and counts.

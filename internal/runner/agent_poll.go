@@ -5,6 +5,8 @@ import (
 	"errors"
 	"net/http"
 	"time"
+
+	"github.com/agent-coordinator/agent-coordinator/internal/trace"
 )
 
 const (
@@ -62,7 +64,7 @@ func (r *Runner) dispatch(ctx context.Context, d delivery) bool {
 		r.stopSession(ctx, id)
 	}
 	if d.Run != nil && d.Run.RunID != "" {
-		r.accept(ctx, *d.Run)
+		r.accept(trace.Under(ctx, d.Traceparent), *d.Run)
 		return true
 	}
 	return len(d.StopRuns)+len(d.StopSessions) > 0

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"os"
 	"time"
+
+	"github.com/agent-coordinator/agent-coordinator/internal/trace"
 )
 
 // Why a job ends early; the cause of its context.
@@ -24,6 +26,7 @@ type job struct {
 	ctx     context.Context
 	stop    context.CancelCauseFunc
 	started bool // the coordinator acknowledged the start; under the runner's lock
+	span    trace.Span
 }
 
 // accept starts a delivered run, unless it is here already: delivery is at least once.
@@ -36,13 +39,17 @@ func (r *Runner) accept(ctx context.Context, rn run) {
 	}
 	r.log("poller").InfoContext(ctx, "Received run {run} ({type})", "run", rn.RunID, "type", rn.Type)
 	j := &job{run: rn, token: randomToken(32)}
-	j.ctx, j.stop = context.WithCancelCause(context.WithoutCancel(ctx)) // it ends by its own causes
+	ctx, j.span = trace.Start(context.WithoutCancel(ctx), "run", trace.Consumer, "coord.run", rn.RunID, "coord.session", rn.SessionID, "coord.type", rn.Type,
+		"coord.runner", r.cfg.Profile)
+	j.ctx, j.stop = context.WithCancelCause(ctx) // it ends by its own causes
 	r.jobs[rn.RunID], r.tokens[j.token] = j, j
 	r.running.Go(func() { r.execute(j) })
 }
 
 // execute takes a job to its end.
 func (r *Runner) execute(j *job) {
+	outcome := "not started"
+	defer func() { j.span.End(outcome) }()
 	defer r.forget(j)
 	if r.slots != nil {
 		select {
@@ -56,6 +63,9 @@ func (r *Runner) execute(j *job) {
 		}
 	}
 	if end, ok := r.perform(j); ok {
+		if outcome = end.Kind; outcome == "completed" {
+			outcome = ""
+		}
 		r.ended(j, end)
 		return
 	}

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/agent-coordinator/agent-coordinator/internal/jsoncall"
+	"github.com/agent-coordinator/agent-coordinator/internal/trace"
 )
 
 const (
@@ -96,6 +97,11 @@ func (r *Runner) gatewayHandler() http.Handler {
 			return
 		}
 		req.Body = http.MaxBytesReader(w, req.Body, maxGatewayBody)
+		if req.Header.Get("Traceparent") != "" { // the executor makes spans of its own
+			req = req.WithContext(trace.Extract(req.Context(), req.Header))
+		} else {
+			req = req.WithContext(trace.Under(req.Context(), trace.Parent(j.ctx)))
+		}
 		route := req.Method + " " + path
 		switch {
 		case route == "POST /bind":
@@ -207,6 +213,7 @@ func (r *Runner) forwardOnce(ctx context.Context, method, path, key string, body
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Idempotency-Key", key)
 	r.api.authorise(req.Header)
+	trace.Inject(ctx, req.Header)
 	return jsoncall.Do(r.api.http, req, maxReply)
 }
 
@@ -231,6 +238,7 @@ func (r *Runner) passThrough() http.Handler {
 				}
 			}
 			r.api.authorise(p.Out.Header)
+			trace.Inject(p.In.Context(), p.Out.Header)
 			if j != nil {
 				r.api.in(j.Project).authorise(p.Out.Header)
 				p.Out.Header.Set("X-Session-Id", j.SessionID)

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/agent-coordinator/agent-coordinator/internal/trace"
 )
 
 const blueprintPatience = 30 * time.Second // how long a coordinator that is away may delay a run
@@ -20,6 +22,7 @@ const (
 	envGateway      = "AGENT_ORCHESTRATOR_API_URL"
 	envCoordination = "COORDINATION_API_URL" // the coordination tools find their way through the gateway too
 	envMCP          = "AGENT_ORCHESTRATOR_MCP_URL"
+	envTrace        = "TRACEPARENT" // the run's span, while OpenTelemetry is on
 )
 
 // withheld are variables of the runner that executors must not see: credentials, and what would make them act for
@@ -165,6 +168,9 @@ func replaceStrings(v any, by *strings.Replacer) any {
 func (r *Runner) environment(j *job) []string {
 	ours := map[string]string{
 		envSession: j.SessionID, envRun: j.RunID, envGateway: r.gatewayURL(j), envCoordination: r.gatewayURL(j), envMCP: r.mcpURL(j),
+	}
+	if parent := trace.Parent(j.ctx); parent != "" {
+		ours[envTrace] = parent
 	}
 	var env []string
 	for _, kv := range r.cfg.Env {

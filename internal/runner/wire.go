@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/agent-coordinator/agent-coordinator/internal/jsoncall"
+	"github.com/agent-coordinator/agent-coordinator/internal/trace"
 )
 
 const maxReply = 32 << 20 // bytes of one answer of the coordinator
@@ -52,6 +53,7 @@ type delivery struct {
 	StopRuns     []string `json:"stop_runs"`
 	StopSessions []string `json:"stop_sessions"` // newer coordinators
 	Deregistered bool     `json:"deregistered"`
+	Traceparent  string   `json:"traceparent"` // the span that the run began with
 }
 
 // statusError is an answer of the coordinator other than 2xx.
@@ -121,6 +123,7 @@ func (c *coordinator) call(ctx context.Context, timeout time.Duration, method, p
 		return err
 	}
 	c.authorise(req.Header)
+	trace.Inject(ctx, req.Header)
 	code, raw, err := jsoncall.Do(c.http, req, maxReply)
 	if err != nil {
 		return err
