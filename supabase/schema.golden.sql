@@ -272,6 +272,11 @@ coord.timer
   kind smallint not null
   at timestamp with time zone not null
   id bigint not null
+coord.traces
+  kind text not null
+  id text not null
+  traceparent text not null
+  created_at timestamp with time zone not null default coord.now()
 coord.webhook_deliveries
   source text not null
   delivery_id text not null
@@ -1013,6 +1018,10 @@ coord.snoozed: snoozed_pkey PRIMARY KEY (project_id, who, item)
 coord.snoozed: snoozed_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id) ON DELETE CASCADE
 coord.task_verdicts: task_verdicts_pkey PRIMARY KEY (project_id, id)
 coord.timer: timer_pkey PRIMARY KEY (project_id, queue, kind, at, id)
+coord.traces: traces_id_check CHECK ((length(id) <= 200))
+coord.traces: traces_kind_check CHECK ((kind = ANY (ARRAY['run'::text, 'changeset'::text])))
+coord.traces: traces_pkey PRIMARY KEY (kind, id)
+coord.traces: traces_traceparent_check CHECK ((length(traceparent) <= 200))
 coord.webhook_deliveries: webhook_deliveries_body_sha256_check CHECK ((length(body_sha256) = 32))
 coord.webhook_deliveries: webhook_deliveries_delivery_id_check CHECK (((length(delivery_id) >= 1) AND (length(delivery_id) <= 200)))
 coord.webhook_deliveries: webhook_deliveries_id_key UNIQUE (id)
@@ -1197,6 +1206,8 @@ CREATE INDEX task_verdicts_age ON coord.task_verdicts USING btree (asked_at)
 CREATE INDEX task_verdicts_head ON coord.task_verdicts USING btree (project_id, head_sha)
 CREATE UNIQUE INDEX task_verdicts_pkey ON coord.task_verdicts USING btree (project_id, id)
 CREATE UNIQUE INDEX timer_pkey ON coord.timer USING btree (project_id, queue, kind, at, id)
+CREATE INDEX traces_created ON coord.traces USING btree (created_at)
+CREATE UNIQUE INDEX traces_pkey ON coord.traces USING btree (kind, id)
 CREATE INDEX webhook_deliveries_age ON coord.webhook_deliveries USING btree (received_at)
 CREATE INDEX webhook_deliveries_due ON coord.webhook_deliveries USING btree (next_attempt_at, id) WHERE (state = ANY (ARRAY['received'::text, 'failed'::text]))
 CREATE UNIQUE INDEX webhook_deliveries_id_key ON coord.webhook_deliveries USING btree (id)
@@ -1477,6 +1488,7 @@ coord.is_below(p_session text, p_above text) returns boolean: the owner alone
 coord.iso(p_at timestamp with time zone) returns text: the owner alone
 coord.job_wire(p_r verification_results, p_c changesets, p_action text, p_files boolean) returns jsonb: the owner alone
 coord.join_repository(p_bound bigint, p_by text, p_project text, p_remote text, p_root text, p_name text) returns jsonb security definer: service_role
+coord.keep_trace(p_kind text, p_id text, p_traceparent text) returns void security definer: service_role
 coord.key_json(p_key coord.api_keys) returns jsonb: service_role
 coord.known_alias(p_alias text) returns coord.repository_aliases: the owner alone
 coord.lane_topic(p_project bigint, p_queue smallint, p_class integer) returns text: service_role
@@ -1760,6 +1772,7 @@ coord.texts(p_list jsonb) returns text[]: the owner alone
 coord.tidy_demands(p_demands jsonb) returns jsonb: the owner alone
 coord.tok_meet(p_a text, p_b text) returns boolean: service_role
 coord.touch_sessions(p_projects bigint[], p_ids bigint[]) returns void security definer: service_role
+coord.trace_of(p_kind text, p_id text) returns text security definer: service_role
 coord.tree_of(p_session text) returns TABLE(session_id text, depth integer): the owner alone
 coord.trust_event(p_t agent_trust, p_kind text, p_changeset uuid, p_weight double precision, p_bound double precision, p_by text, p_reason text) returns boolean: the owner alone
 coord.trust_events_guard() returns trigger: the owner alone
