@@ -210,8 +210,6 @@ func (r *rig) wakeTimes(ctx context.Context, profile string, n, writers, samples
 		return nil, nil, err
 	}
 	defer f.cut()
-	stop := r.write(ctx, writers)
-	defer func() { err = errors.Join(err, stop()) }()
 	got := make(chan delivery, n)
 	failed := make(chan error, n)
 	for i := range n {
@@ -238,7 +236,17 @@ func (r *rig) wakeTimes(ctx context.Context, profile string, n, writers, samples
 		return nil, nil, err
 	}
 	defer poster.close()
-	for range samples {
+	var stop func() error
+	for i := range samples + 1 {
+		if i < 2 { // the first looks of those that wait, and with the first run those at a new lane, are over then
+			if err := settled(ctx, r.api.addr); err != nil {
+				return nil, nil, err
+			}
+		}
+		if i == 1 {
+			stop = r.write(ctx, writers)
+			defer func() { err = errors.Join(err, stop()) }()
+		}
 		start := time.Now()
 		id, err := r.post(poster, profile)
 		if err != nil {
@@ -250,7 +258,9 @@ func (r *rig) wakeTimes(ctx context.Context, profile string, n, writers, samples
 			if d.run != id {
 				return nil, nil, fmt.Errorf("runner got %s, posted %s", d.run, id)
 			}
-			sent, acked = append(sent, d.at.Sub(start)), append(acked, max(0, d.at.Sub(ack)))
+			if i > 0 {
+				sent, acked = append(sent, d.at.Sub(start)), append(acked, max(0, d.at.Sub(ack)))
+			}
 		case err := <-failed:
 			return nil, nil, err
 		case <-time.After(10 * time.Second):

@@ -152,6 +152,19 @@ func uses(ctx context.Context, addr string) (float64, error) {
 	return strconv.ParseFloat(m[1], 64)
 }
 
+// settled waits until an API asks its database no more than an idle one does. A poll is counted as waiting before its first
+// look: that look is the poll's, not the waiting's.
+func settled(ctx context.Context, addr string) error {
+	for last := -1.0; ; {
+		now, err := uses(ctx, addr)
+		if err != nil || now-last < 3 {
+			return err
+		}
+		last = now
+		time.Sleep(500 * time.Millisecond)
+	}
+}
+
 // idleRunners counts what the service asks the database while nothing happens, without runners and with 1,000 parked.
 func (r *rig) idleRunners(ctx context.Context) ([]Result, error) {
 	own, api, err := r.own(ctx, "idle")
@@ -182,17 +195,8 @@ func (r *rig) idleRunners(ctx context.Context) ([]Result, error) {
 	if err := own.parkedAt(ctx, api.addr, parkedRunners); err != nil {
 		return nil, err
 	}
-	// A poll is counted as waiting before its first look: that look is the poll's, not the waiting's.
-	for last := -1.0; ; {
-		now, err := uses(ctx, api.addr)
-		if err != nil {
-			return nil, err
-		}
-		if now-last < 3 {
-			break
-		}
-		last = now
-		time.Sleep(500 * time.Millisecond)
+	if err := settled(ctx, api.addr); err != nil {
+		return nil, err
 	}
 	parking := time.Since(began)
 	r.say("G10: with 1,000 runners parked")
