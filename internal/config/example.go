@@ -27,7 +27,7 @@ var parts = []struct {
 	{"What MCP clients see", Tools{}},
 	{"A language model (optional)", Model{}},
 	{"Logs", Logging{}},
-<<<<<<< HEAD
+	{"Traces (optional)", Tracing{}},
 	{"docker-compose.yml alone: no program reads these", Compose{}},
 }
 
@@ -42,9 +42,6 @@ type Compose struct {
 	RunnerExecutor        string `env:"RUNNER_EXECUTOR" envDefault:"test-executor" doc:"executor or profile of the runner; the image holds no coding agent, test-executor echoes"`
 	AuthenticatorPassword string `env:"AUTHENTICATOR_PASSWORD" doc:"of the Data API's role in the database (profile supabase); letters and digits"`
 	JWTSecret             string `env:"PGRST_JWT_SECRET" doc:"signs the Data API's tokens (profile supabase); 32 characters or more"`
-=======
-	{"Traces (optional)", Tracing{}},
->>>>>>> f3dc675 (OpenTelemetry: spans from the request over the operation and its statements to the run in the runner, and from a webhook over inbox and routing to its verification; off and free until a collector is named)
 }
 
 // Example is the text of `.env.example`: every variable with its meaning, commented out, showing its default or an
