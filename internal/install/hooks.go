@@ -71,10 +71,10 @@ func matcherGroups(host, tools string, r Request) []hookGroup {
 		{"PostToolUse", matcherGroup{Matcher: tools, Hooks: run}},
 		{"Stop", matcherGroup{Hooks: run}},
 	}
-	if host == "claude-code" { // the others have no such events: Codex tells of failed calls with the others
-		out = append(out, hookGroup{"PostToolUseFailure", matcherGroup{Matcher: tools, Hooks: run}}, hookGroup{"SessionEnd", matcherGroup{Hooks: run}})
+	if host == "codex" { // it tells of failed calls with the others, and waits three seconds at the end whatever is asked for
+		return append(out, hookGroup{"SessionEnd", matcherGroup{Hooks: []hookCommand{{Type: "command", Command: r.hookLine(host), Timeout: 3}}}})
 	}
-	return out
+	return append(out, hookGroup{"PostToolUseFailure", matcherGroup{Matcher: tools, Hooks: run}}, hookGroup{"SessionEnd", matcherGroup{Hooks: run}})
 }
 
 // edit adds our hooks to the file's content, or takes them out. What others wrote stays byte for byte.
