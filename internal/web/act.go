@@ -230,7 +230,7 @@ func about(name string, ids []string) string {
 		if id == "*" {
 			return "Every agent that is active"
 		}
-	case "new-task", "start-run", "remember":
+	case "new-task", "start-run", "remember", "set-budget", "snooze", "unsnooze":
 		return ""
 	}
 	return strings.ReplaceAll(strings.TrimPrefix(id, ","), ",", ", ")

@@ -34,6 +34,7 @@ func (p *Page) find(w http.ResponseWriter, q *request) {
 			add(choice{Group: "Go to", Icon: v.icon, Text: v.title, URL: v.Href(), Key: "g " + v.key})
 		}
 	}
+	add(choice{Group: "Go to", Icon: "audit", Text: "Cost and budgets", URL: "/ui/cost"})
 	for _, name := range []string{"graph", "list"} {
 		add(choice{Group: "Go to", Icon: "board", Text: "Board as " + name, URL: "/ui/board?as=" + name})
 	}
@@ -69,6 +70,19 @@ func (p *Page) acts(q *request, words []string, add func(choice, ...string)) {
 					continue
 				}
 				do("msg", "Message "+a.AgentID, "message", a.AgentID, a.CurrentTask)
+				do("play", "Nudge "+a.AgentID, "nudge", a.AgentID, a.CurrentTask)
+				switch a.Hold {
+				case "pause":
+					do("play", "Resume "+a.AgentID, "resume", a.AgentID, a.HoldReason)
+				case "drain":
+					do("play", "End the drain of "+a.AgentID, "undrain", a.AgentID, a.HoldReason)
+				default:
+					do("pause", "Pause "+a.AgentID, "pause", a.AgentID, a.CurrentTask)
+					do("pause", "Drain "+a.AgentID, "drain", a.AgentID, a.CurrentTask)
+				}
+				if a.LocksHeld+a.TasksHeld > 0 {
+					do("arrow", "Hand over the work of "+a.AgentID, "hand-over", a.AgentID, a.CurrentTask, "off")
+				}
 				if a.LocksHeld > 0 {
 					do("lock", "Release all locks of "+a.AgentID, "release-all", a.AgentID, number(a.LocksHeld, "lock", "locks"), "force")
 				}
@@ -78,6 +92,8 @@ func (p *Page) acts(q *request, words []string, add func(choice, ...string)) {
 	do("plus", "New task", "new-task", "", "", "submit work")
 	do("play", "Start a run", "start-run", "", "", "session")
 	do("msg", "Message all agents", "message", "*", "", "everybody broadcast")
+	do("pause", "Pause all agents", "pause", "*", "", "everybody")
+	do("clock", "Set a budget", "set-budget", "", "", "cost limit")
 	do("memory", "Write a memory", "remember", "", "", "lesson")
 }
 

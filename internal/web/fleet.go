@@ -139,11 +139,12 @@ func cards(q *request) ([]card, error) {
 		tasks[work.Tasks[i].ClaimedBy] = &work.Tasks[i]
 	}
 	var out []card
+	costs := spent(q)
 	for _, a := range g.agents.Agents {
 		if a.Status == "disconnected" && !q.recently(a.LastSeen, recent) {
 			continue
 		}
-		c := card{Agent: a, File: newest[a.AgentID+"|"+a.SessionID].FilePath, Waits: waits[a.AgentID+"|"+a.SessionID], Link: "/ui/agents/" + escapePath(a.AgentID)}
+		c := card{Agent: a, File: newest[a.AgentID+"|"+a.SessionID].FilePath, Waits: waits[a.AgentID+"|"+a.SessionID], Link: "/ui/agents/" + escapePath(a.AgentID), Spent: costs[a.AgentID]}
 		if a.TasksHeld > 0 {
 			c.Task = tasks[a.AgentID]
 		}
@@ -184,6 +185,10 @@ func (c *card) judge(q *request, g *gathered) {
 		return
 	}
 	switch {
+	case c.Hold != "":
+		set(fleetHeld)
+		c.Word = map[string]string{"pause": "Paused", "drain": "Draining", "budget": "Budget used up"}[c.Hold]
+		c.Rule = strings.TrimSpace(c.Word + " by " + cmp.Or(c.HeldBy, "a budget") + ": " + c.HoldReason)
 	case len(c.Waits) > 0:
 		set(fleetWaiting)
 		w := c.Waits[0]
@@ -217,6 +222,7 @@ type agentView struct {
 	Items   []item
 	Changes []client.Changeset
 	State   look
+	Hold    string // pause, drain or budget
 }
 
 func agent(q *request) (any, error) {
@@ -259,7 +265,7 @@ func agent(q *request) (any, error) {
 	}
 	v.State = fleetStates[fleetGone].look
 	if len(v.Cards) > 0 {
-		v.State = v.Cards[0].State
+		v.State, v.Hold = v.Cards[0].State, v.Cards[0].Hold
 	}
 	return v, nil
 }

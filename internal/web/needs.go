@@ -59,6 +59,7 @@ func (p pulse) Icon() string {
 // gathered is what the counts and the first view are made of.
 type gathered struct {
 	decide, broken, soon []item
+	snoozed              []item
 	agents               client.Agents
 	waits                client.LockWaits
 }
@@ -74,7 +75,7 @@ const (
 // something out would be a lie.
 func gather(q *request) (*gathered, error) {
 	g := &gathered{}
-	for _, part := range []func(*request, *gathered) error{approvals, changesets, tasks, runs, runners, violations, questions} {
+	for _, part := range []func(*request, *gathered) error{approvals, waitingActs, budgets, changesets, tasks, runs, runners, violations, questions, putOff} {
 		if err := part(q, g); err != nil {
 			return nil, err
 		}
@@ -316,10 +317,14 @@ func needs(q *request) (any, error) {
 		}
 	}
 	v := &needsView{now: q.now, Count: len(g.decide) + len(g.broken), Show: "open", Chosen: q.URL.Query().Get("item") != ""}
-	v.Shows = []segment{{Key: "open", Text: "Open", URL: "/ui/", Count: v.Count}}
-	for _, part := range []group{
+	v.Shows = []segment{{Key: "open", Text: "Open", URL: "/ui/", Count: v.Count}, {Key: "snoozed", Text: "Snoozed", URL: "/ui/?show=snoozed", Count: len(g.snoozed)}}
+	parts := []group{
 		{"To decide", "is-needs", "needs", "agents may be stopped until you decide", g.decide}, {"Broken", "is-error", "error", "", g.broken}, {"Soon", "", "clock", "nothing to do yet", g.soon},
-	} {
+	}
+	if q.URL.Query().Get("show") == "snoozed" {
+		v.Show, parts = "snoozed", []group{{"Snoozed", "is-wait", "clock", "hidden for you alone", g.snoozed}}
+	}
+	for _, part := range parts {
 		if len(part.Items) > 0 {
 			v.Groups = append(v.Groups, part)
 		}

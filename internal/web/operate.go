@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/agent-coordinator/agent-coordinator/client"
 	"github.com/agent-coordinator/agent-coordinator/internal/ident"
@@ -71,6 +72,16 @@ func runnersAndQueues(q *request) (any, error) {
 			if row.State = (look{"is-idle", "idle", "Free"}); len(row.Runs) > 0 {
 				row.State = stateOf("running")
 			}
+		}
+		if r.Draining {
+			row.State, row.Note = look{"is-wait", "pause", "Draining"}, strings.TrimSpace("draining, by "+r.DrainedBy+" "+r.DrainReason)
+		}
+		if q.may(ident.Reviewer) {
+			b := button{Label: "Drain", Action: "drain-runner", ID: r.RunnerID}
+			if r.Draining {
+				b = button{Label: "End the drain", Action: "undrain-runner", ID: r.RunnerID}
+			}
+			row.Acts = append([]button{b}, row.Acts...)
 		}
 		v.Runners = append(v.Runners, row)
 	}

@@ -25,7 +25,8 @@ var views = []view{
 	{"inbox", "Inbox", "/ui/inbox", "inbox", "i", "Work", inbox},
 	{"memory", "Memory", "/ui/memory", "memory", "m", "Know", memory},
 	{"runners", "Runners and queues", "/ui/runners", "server", "r", "Operate", runnersAndQueues},
-	{"audit", "Audit", "/ui/audit", "audit", "a", "Operate", audit},
+	{"audit", "Audit and cost", "/ui/audit", "audit", "a", "Operate", audit},
+	{"cost", "Cost", "/ui/cost", "audit", "", "", cost},
 }
 
 // Href is the view's address in the navigation.

@@ -19,7 +19,8 @@ var words = template.FuncMap{
 	"join": strings.Join, "join3": func(words ...string) []string { return words }, "json": pretty, "dict": dict, "icon": icon, "state": stateOf, "deref": deref, "kilo": thousands, "add": func(a, b int) int { return a + b },
 	"lines": func(s string) []string { return strings.Split(s, "\n") }, "hasPrefix": strings.HasPrefix, "glyph": glyph, "dollars": dollars, "tokens": tokens, "cut": cut, "base": base, "path": escapePath, "q": func(s string) template.URL { return template.URL(escape(s)) }, //nolint:gosec // it is escaped
 	"i64": func(n int) int64 { return int64(n) }, "sub": func(a, b int) int { return a - b }, "list": func(words ...string) []string { return words },
-	"hms": func(at string) string { return parse(at).Local().Format("15:04:05") }, "seconds": func(f float64) string { return spanLong(time.Duration(f * float64(time.Second))) },
+	"hms": func(at string) string { return parse(at).Local().Format("15:04:05") }, "share": func(p float64) string { return percent(p, 100) }, "budgeticon": func(s string) string { return map[bool]string{true: "ok", false: "needs"}[s == "ok"] },
+	"seconds": func(f float64) string { return spanLong(time.Duration(f * float64(time.Second))) },
 	"level": func(s string) string {
 		return map[string]string{"error": "error", "warning": "needs"}[s] + map[bool]string{true: "idle"}[s != "error" && s != "warning"]
 	},

@@ -164,5 +164,28 @@ func (a *atlas) execute() {
 	say(12, client.SessionEvent{EventType: "message", Role: "assistant", Content: text("Tiers 0, 1 and 3 passed. A reviewer has to look at internal/auth; I wait.")})
 }
 
-// spend: what the agents used.
-func (a *atlas) spend() {}
+// spend: what the agents used in a fortnight, a budget that is nearly full, somebody on hold, a command that waits for a person.
+func (a *atlas) spend() {
+	ctx, boss := a.t.Context(), a.as("planner", "claude-code")
+	var reports []client.UsageReport
+	for day := range 14 {
+		for i, x := range atlasAgents {
+			usd := 0.2 + float64((i*7+day*5)%11)/8
+			if (i+day)%3 != 0 || x.task == "" {
+				continue
+			}
+			reports = append(reports, client.UsageReport{
+				Key: fmt.Sprintf("%s-%d", x.name, day), At: time.Now().UTC().Add(-time.Duration(day*24) * time.Hour).Format(time.RFC3339), Model: x.kind, Agent: x.name, TaskID: a.tasks[x.task],
+				InputTokens: int64(usd * 90_000), OutputTokens: int64(usd * 12_000), CacheReadTokens: int64(usd * 400_000), CostUSD: &usd, Source: "hook",
+			})
+		}
+	}
+	_, err := boss.SetBudget(ctx, client.SetBudget{Name: "project", Period: "day", LimitUSD: 9, WarnPercent: 60})
+	a.must(err)
+	_, err = boss.ReportUsage(ctx, client.ReportUsage{Reports: reports})
+	a.must(err)
+	_, err = boss.PauseAgent(ctx, client.HoldAgent{Agent: "cursor-yew", Reason: "review its last change first"})
+	a.must(err)
+	_, err = a.as("codex-hazel", "codex").CheckGuardrail(ctx, client.CheckGuardrail{Rules: []string{"force-push-protected"}, Command: "git push --force origin release/0.9", Why: "rewrites what others have pulled", Tool: "Bash"})
+	a.must(err)
+}

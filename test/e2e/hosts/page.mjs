@@ -1,57 +1,155 @@
-// Drives the supervisor's page in Chromium: every view, light and dark, wide and narrow; axe, overflow, errors of the
-// console, time to the first view; then one act from the list to the toast. Prints one JSON document.
+// Drives the supervisor's page in Chromium, in the told project and in the crowded one: every view, light and dark, wide
+// and narrow; axe, overflow, errors of the console, time to the first view; then the command bar, folders of the lock map,
+// and every kind of act from its button to its effect, with the time each interaction took. Prints one JSON document.
 import { chromium } from 'playwright-core';
 import { AxeBuilder } from '@axe-core/playwright';
 
-const [, , link, lock] = process.argv;
+const [, , link, told] = process.argv; // told: the project of the story; the crowd is in the project default
 const base = new URL(link).origin;
-const views = ['/ui/', '/ui/fleet', '/ui/locks', '/ui/board', '/ui/sessions', '/ui/changes', '/ui/inbox', '/ui/memory?q=tests', '/ui/runners', '/ui/audit'];
-const out = { views: [], console: [] };
+const out = { views: [], console: [], took: {}, acts: [], failed: [] };
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM || '/usr/bin/chromium', args: ['--no-sandbox'] });
 const page = await (await browser.newContext()).newPage();
-page.on('console', m => { if (m.type() === 'error') { out.console.push(m.text()); } });
+page.setDefaultTimeout(15000);
+page.on('console', m => { if (m.type() === 'error' && !/40[49]|422/.test(m.text())) { out.console.push(m.text()); } });
 page.on('pageerror', e => out.console.push(e.message));
 await page.goto(link);
 await page.waitForURL('**/ui/');
 
-for (const scheme of ['light', 'dark']) {
-  for (const width of [1440, 390]) {
-    await page.emulateMedia({ colorScheme: scheme });
-    await page.setViewportSize({ width, height: 900 });
-    for (const view of views) {
-      const began = Date.now();
-      await page.goto(base + view, { waitUntil: 'load' });
-      const ms = Date.now() - began;
-      const axe = await new AxeBuilder({ page }).analyze();
-      out.views.push({
-        view, scheme, width, ms, title: await page.title(),
-        overflow: await page.evaluate(() => document.documentElement.scrollWidth > innerWidth + 1),
-        serious: axe.violations.filter(v => ['serious', 'critical'].includes(v.impact)).map(v => `${v.id}: ${v.nodes[0].target}`),
-      });
-    }
-  }
+// --- every view ---
+const lists = ['/ui/', '/ui/fleet', '/ui/locks', '/ui/board', '/ui/board?as=graph', '/ui/board?as=list', '/ui/sessions', '/ui/changes', '/ui/inbox', '/ui/memory', '/ui/runners', '/ui/audit', '/ui/cost'];
+const story = ['/ui/', '/ui/?show=snoozed', '/ui/fleet', '/ui/fleet?as=table', '/ui/agents/claude-fern', '/ui/locks', '/ui/locks?as=flat', '/ui/board', '/ui/board?as=graph', '/ui/sessions', '/ui/sessions/ses_9c02e17af4b3', '/ui/sessions/ses_9c02e17af4b3?view=gantt',
+  '/ui/sessions/ses_9c02e17af4b3?view=raw', '/ui/changes', '/ui/changes/01920000-0000-7000-8000-000000000000', '/ui/changes/01920000-0000-7000-8000-000000000001', '/ui/inbox', '/ui/memory?q=session+token+role+change', '/ui/runners', '/ui/audit', '/ui/cost'];
+async function look(view, scheme, width, project, axe) {
+  await page.emulateMedia({ colorScheme: scheme, reducedMotion: 'reduce' });
+  await page.setViewportSize({ width, height: 900 });
+  const began = Date.now();
+  await page.goto(base + view, { waitUntil: 'load' });
+  const ms = Date.now() - began;
+  const found = axe ? (await new AxeBuilder({ page }).analyze()).violations.filter(v => ['serious', 'critical'].includes(v.impact)) : [];
+  out.views.push({
+    view, scheme, width, ms, project, title: await page.title(),
+    overflow: await page.evaluate(() => document.documentElement.scrollWidth > innerWidth + 1),
+    serious: found.map(v => `${v.id}: ${v.nodes[0].target} ${v.nodes[0].failureSummary.split('\n')[1] || ''}`),
+  });
+}
+await page.goto(base + '/ui/?project=default');
+for (const view of lists) { await look(view, 'light', 1440, 'default', false); await look(view, 'dark', 390, 'default', false); }
+await page.goto(base + '/ui/?project=' + told);
+for (const view of story) {
+  for (const [scheme, width] of [['light', 1440], ['dark', 1440], ['light', 390], ['dark', 390]]) { await look(view, scheme, width, told, (scheme === 'light') === (width === 1440)); }
 }
 
-// An act: the lock is taken away from its holder, with a reason; without one the dialog stays.
-await page.emulateMedia({ colorScheme: 'light' });
+// --- interactions, timed in the crowd ---
+await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' });
 await page.setViewportSize({ width: 1440, height: 900 });
-await page.goto(`${base}/ui/locks?q=${encodeURIComponent(lock)}`);
-await page.locator('tbody a').first().click();
-await page.locator('a.danger[data-dialog]').click();
-await page.locator('dialog[open] textarea').waitFor();
-await page.locator('dialog button.primary').click();
-out.stays = await page.locator('dialog[open]').isVisible();
-await page.locator('dialog textarea').fill('the holder is gone');
-const began = Date.now();
-await page.locator('dialog button.primary').click();
-await page.locator('.toast').waitFor();
-out.act = { ms: Date.now() - began, toast: await page.locator('.toast').innerText() };
+// Time from the input to the change that it is for, as the page sees it.
+async function timed(name, act, done) {
+  const began = Date.now();
+  await act();
+  await done();
+  out.took[name] = Math.min(out.took[name] ?? Infinity, Date.now() - began);
+}
+await page.goto(base + '/ui/?project=default');
+await page.goto(base + '/ui/locks');
+const rows = () => page.locator('tr[aria-expanded]').count();
+for (let i = 0; i < 3; i++) {
+  const folder = page.locator('tr[aria-expanded="false"] a[data-item]').nth(0);
+  if (await folder.count()) { const before = await page.locator('tbody tr').count(); await timed('open a folder', () => folder.click(), () => page.waitForFunction(n => document.querySelectorAll('tbody tr').length > n, before, { polling: 10 })); }
+}
+await timed('go to the board', () => page.keyboard.press('g').then(() => page.keyboard.press('b')), () => page.waitForFunction(() => document.title.includes('ready'), null, { polling: 10 }));
+await timed('go to the locks', () => page.keyboard.press('g').then(() => page.keyboard.press('l')), () => page.waitForFunction(() => document.title.includes('locks'), null, { polling: 10 }));
+await timed('open the command bar', () => page.keyboard.press('Control+k'), () => page.locator('#palette [role=option]').first().waitFor());
+await timed('find', () => page.keyboard.insertText('f7.go'), () => page.locator('#palette [role=option]:has-text("f7.go")').first().waitFor());
+await page.keyboard.press('Enter');
+await page.locator('article[aria-label="Selected lock"] .act').waitFor();
+await timed('a dialog', () => page.keyboard.press('f'), () => page.locator('dialog[open] .effects li').first().waitFor());
+await page.keyboard.press('Escape');
 
-// A key press moves on, and the page notices that the service is gone and is back.
-await page.mouse.move(0, 0);
-await page.keyboard.press('g');
-await page.keyboard.press('b');
-await page.waitForURL('**/ui/board');
-out.keys = true;
+// --- acts, in the story ---
+await page.goto(base + '/ui/?project=' + told);
+// act opens a dialog by its button, fills it, does it, and expects a toast.
+async function act(name, view, button, fill = {}) {
+  try {
+    await page.goto(base + view);
+    await page.locator(button).first().click();
+    const dialog = page.locator('dialog[open]:has(form)');
+    await dialog.waitFor();
+    const serious = (await new AxeBuilder({ page }).include('dialog[open]').analyze()).violations.filter(v => ['serious', 'critical'].includes(v.impact)).map(v => v.id);
+    if (fill.reason !== undefined && fill.stays) { await dialog.locator('button.primary').click(); if (!await dialog.isVisible()) { out.failed.push(name + ': the dialog did not stay without a reason'); } }
+    for (const [field, value] of Object.entries(fill.fields || {})) { const f = dialog.locator(`[name=${field}]`); if (await f.evaluate(x => x.tagName) === 'SELECT') { await f.selectOption(value); } else { await f.fill(value); } }
+    if (fill.reason) { await dialog.locator('textarea').fill(fill.reason); }
+    const began = Date.now();
+    await dialog.locator('button.primary').click();
+    await page.locator('.toast.is-ok').last().waitFor();
+    out.acts.push({ name, ms: Date.now() - began, toast: (await page.locator('.toast.is-ok').last().innerText()).trim(), serious });
+  } catch (e) { out.failed.push(`${name}: ${e.message.split('\n')[0]} ${await page.locator('dialog[open] [role=alert]').allInnerTexts().catch(() => '')}`); }
+}
+const dialog = name => `a[href*="/ui/dialog/${name}?"], a[href$="/ui/dialog/${name}"]`;
+const routes = '/ui/locks?q=router.go';
+await act('snooze', '/ui/', dialog('snooze'), { fields: { for: '15 minutes' } });
+await act('unsnooze', '/ui/?show=snoozed', dialog('unsnooze'));
+await act('let a command through', '/ui/', dialog('approve-act')).catch(() => {});
+await act('message', '/ui/agents/claude-fern', dialog('message'), { reason: 'Free router.go soon.' });
+await act('nudge', '/ui/agents/claude-fern', dialog('nudge'));
+await act('pause', '/ui/agents/claude-fern', dialog('pause'), { reason: 'a word first', stays: true });
+await act('resume', '/ui/agents/claude-fern', dialog('resume'));
+await act('drain', '/ui/agents/claude-kite', dialog('drain'), { reason: 'its host goes down' });
+await act('end the drain', '/ui/agents/claude-kite', dialog('undrain'));
+await act('hand over', '/ui/agents/gemini-wren', dialog('hand-over'), { reason: 'the preview is half done', fields: { to: 'claude-vale' } });
+await page.goto(base + routes);
+await page.locator('a[data-item]:has-text("router.go")').first().click();
+await page.locator('article[aria-label="Selected lock"] .act').waitFor();
+const selected = new URL(page.url());
+await act('force release', selected.pathname + selected.search, dialog('release-lock'), { reason: 'the holder is gone', stays: true });
+await act('release all', '/ui/agents/cursor-quill', dialog('release-all'), { reason: 'it is stuck' });
+await act('new task', '/ui/board', dialog('new-task'), { reason: 'measure it again', fields: { task_type: 'measure', priority: '1' } });
+await act('answer', '/ui/inbox', dialog('reply'), { reason: 'Yes, drop it.' });
+await act('forget', '/ui/memory?q=migration', dialog('forget'));
+await act('write a memory', '/ui/memory', dialog('remember'), { reason: 'the page is driven by Chromium' });
+await act('drain a runner', '/ui/runners', dialog('drain-runner'));
+await act('end a runner\'s drain', '/ui/runners', dialog('undrain-runner'));
+await act('start a run', '/ui/sessions', dialog('start-run'), { reason: 'say hello' });
+await act('stop a session', '/ui/sessions/ses_a01c77e40b9d', dialog('stop-session'));
+await act('set a budget', '/ui/cost', dialog('set-budget'), { fields: { name: 'project', usd: '40' } });
+await act('approve', '/ui/changes/01920000-0000-7000-8000-000000000000', dialog('approve'));
+await act('run what failed again', '/ui/changes/01920000-0000-7000-8000-000000000001', dialog('rerun-failed'));
+
+// Several at once: two ready tasks get another priority, with the keyboard.
+await page.goto(base + '/ui/board?as=list&state=ready');
+for (const i of [0, 1]) { await page.locator('tbody input[type=checkbox]').nth(i).check(); }
+await page.locator('[data-act=prioritise]').click();
+await page.locator('dialog[open] [name=priority]').fill('2');
+await page.keyboard.press('Control+Enter');
+await page.locator('.toast.is-ok').last().waitFor();
+out.acts.push({ name: 'several at once', ms: 0, toast: (await page.locator('.toast.is-ok').last().innerText()).trim(), serious: [] });
+
+// Keys move in the list and the pane follows; nothing is typed into fields.
+await page.goto(base + '/ui/');
+const first = await page.locator('article[aria-label="Selected item"] h2').innerText();
+await page.keyboard.press('j');
+await page.keyboard.press('j');
+await page.waitForFunction(was => document.querySelector('article[aria-label="Selected item"] h2')?.innerText !== was, first);
+out.follows = new URL(page.url()).searchParams.has('item');
+await page.keyboard.press('?');
+out.keys = await page.locator('#keys[open]').isVisible();
+await page.keyboard.press('Escape');
+// A folder opens by the keyboard; back goes back.
+await page.goto(base + '/ui/locks');
+await page.goto(base + '/ui/fleet');
+await page.locator('#nav a[href="/ui/board"]').click();
+await page.waitForFunction(() => location.pathname === '/ui/board');
+await page.goBack();
+await page.waitForFunction(() => location.pathname === '/ui/fleet' && document.querySelector('h1').innerText.includes('agents'));
+out.back = true;
+
+// The stream breaks: the page says since when, and nothing can be pressed; then it comes back.
+await page.route('**/ui/live', r => r.abort());
+await page.reload();
+await page.locator('#banner:not([hidden])').waitFor({ timeout: 15000 });
+out.stale = await page.locator('#banner').innerText();
+await page.unroute('**/ui/live');
+await page.locator('#try').click();
+await page.locator('#banner').waitFor({ state: 'hidden', timeout: 15000 });
+out.back_live = true;
 console.log(JSON.stringify(out));
 await browser.close();
