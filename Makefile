@@ -13,7 +13,7 @@ TEST_FLAGS  ?= -timeout 9m
 FUZZTIME    ?= 60s
 
 .DEFAULT_GOAL := help
-.PHONY: help build verify-tools up down start-bg logs-coordinator stop demo test test/race lint fmt golden golden/check bench fuzz vuln deploy/check prove e2e e2e-short clean
+.PHONY: help build verify-tools up down start-bg logs-coordinator stop demo test test/race lint fmt golden golden/check bench fuzz vuln deploy/check prove e2e e2e-short pictures clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9/-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -104,6 +104,9 @@ e2e: build ## end to end with the real binaries and the real hosts (npm installs
 e2e-short: build ## a short end-to-end run: the demo, whose claims are checked, and the crash tests
 	bin/coordctl demo --quiet
 	go test -tags e2e -count=1 -timeout 10m -run 'Deadlock|Stopped|Killed|Chaos|Writes' ./test/e2e/
+
+pictures: build ## the pictures of the page in docs/images, from a told project (after make e2e: needs .e2e and Chromium)
+	E2E_HOSTS=$(CURDIR)/.e2e E2E_PICTURES=$(CURDIR)/docs/images go test -tags e2e -count=1 -timeout 15m -run HostPagePictures ./test/e2e
 
 clean: ## remove what was built
 	rm -rf bin .e2e

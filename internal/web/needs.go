@@ -62,6 +62,7 @@ type gathered struct {
 	snoozed              []item
 	agents               client.Agents
 	waits                client.LockWaits
+	unread               int
 }
 
 const (
@@ -249,6 +250,7 @@ func questions(q *request, g *gathered) error {
 	if err != nil {
 		return err
 	}
+	g.unread = list.Unread
 	for _, m := range list.Messages {
 		if !m.AckRequired && m.Kind != "question" && m.Kind != "request" {
 			continue
@@ -277,7 +279,7 @@ func pulseOf(q *request) (pulse, error) {
 		return pulse{}, err
 	}
 	q.gathered = g
-	p := pulse{Needs: len(g.decide), Broken: len(g.broken)}
+	p := pulse{Needs: len(g.decide), Broken: len(g.broken), Unread: g.unread}
 	waiting := map[string]bool{}
 	for _, w := range g.waits.Waits {
 		waiting[w.SessionID] = true
