@@ -1382,6 +1382,7 @@ coord.changeset_news(p_c changesets) returns text[]: the owner alone
 coord.changeset_note(p_project bigint, p_id uuid, p_kind text, p_text text, p_data jsonb DEFAULT NULL::jsonb) returns void: the owner alone
 coord.changeset_of_pull(p_project bigint, p_repository text, p_number integer) returns jsonb security definer: service_role
 coord.changeset_wire(p_c changesets) returns jsonb: the owner alone
+coord.check_growing(p_parent text, p_start boolean) returns void: the owner alone
 coord.check_guardrail(p_project bigint, p_session bigint, p_by text, p_actions jsonb, p_command text, p_why text, p_tool text, p_asks boolean) returns jsonb security definer: service_role
 coord.check_locks(p_project bigint, p_home bigint, p_space bigint[], p_kind text[], p_base text[], p_key text[], p_path text[], p_repo text[], p_re text[], p_pre text[], p_lk text[], p_agent text, p_branch text, p_limit integer DEFAULT 100) returns jsonb security definer: service_role
 coord.check_name(p_what text, p_name text) returns void: the owner alone
