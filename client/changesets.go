@@ -213,9 +213,10 @@ type SubmitChangeset struct {
 	Branch       string   `json:"branch" minLength:"1" maxLength:"500"`
 	HeadSHA      string   `json:"head_sha" pattern:"^([0-9a-f]{40}|[0-9a-f]{64})$" doc:"the commit, in full"`
 	BaseRef      string   `json:"base_ref,omitempty" maxLength:"500" mcp:"full" doc:"branch it is meant for; empty: the default branch"`
-	BaseSHA      string   `json:"base_sha,omitempty" pattern:"^([0-9a-f]{40}|[0-9a-f]{64})?$" mcp:"full"`
+	BaseSHA      string   `json:"base_sha,omitempty" pattern:"^([0-9a-f]{40}|[0-9a-f]{64})?$" mcp:"full" doc:"hint: counts if the base branch was pushed to it, else the branch's head is taken"`
 	Title        string   `json:"title,omitempty" maxLength:"300" mcp:"full"`
 	TaskID       string   `json:"task_id,omitempty" format:"uuid" doc:"the task it was made for"`
+	Bundle       string   `json:"bundle,omitempty" maxLength:"4000000" mcp:"full" doc:"git bundle, base64, at most 3 MB, of a commit that is not pushed: git bundle create - base..branch"`
 	ChangedFiles []string `json:"changed_files,omitempty" maxItems:"3000" maxLength:"4096" mcp:"full" doc:"hint only: the list is read from git; it can add to what is verified, never take away"`
 }
 

@@ -51,6 +51,12 @@ coord.callbacks
   created_at timestamp with time zone not null default coord.now()
   delivered_at timestamp with time zone
   delivered_run_id text
+coord.changeset_bundles
+  project_id bigint not null
+  changeset_id uuid not null
+  head_sha text not null
+  bundle bytea not null
+  at timestamp with time zone not null default coord.now()
 coord.demand_class
   project_id bigint not null
   queue smallint not null
@@ -967,6 +973,8 @@ coord.budget_spend: budget_spend_pkey PRIMARY KEY (project_id, name, period)
 coord.budget_spend: budget_spend_project_id_name_fkey FOREIGN KEY (project_id, name) REFERENCES budgets(project_id, name) ON DELETE CASCADE
 coord.callbacks: callbacks_pkey PRIMARY KEY (id)
 coord.callbacks: callbacks_source_key UNIQUE (source)
+coord.changeset_bundles: changeset_bundles_bundle_check CHECK ((octet_length(bundle) <= 3000000))
+coord.changeset_bundles: changeset_bundles_pkey PRIMARY KEY (project_id, changeset_id)
 coord.demand_class: demand_class_pkey PRIMARY KEY (project_id, queue, id)
 coord.demand_class: demand_class_project_id_queue_digest_key UNIQUE (project_id, queue, digest)
 coord.demand_epoch: demand_epoch_pkey PRIMARY KEY (project_id, queue)
@@ -1148,6 +1156,9 @@ CREATE INDEX callbacks_child ON coord.callbacks USING btree (child_session_id)
 CREATE INDEX callbacks_open ON coord.callbacks USING btree (parent_session_id, id) WHERE (delivered_at IS NULL)
 CREATE UNIQUE INDEX callbacks_pkey ON coord.callbacks USING btree (id)
 CREATE UNIQUE INDEX callbacks_source_key ON coord.callbacks USING btree (source)
+CREATE INDEX changeset_bundles_age ON coord.changeset_bundles USING btree (at)
+CREATE INDEX changeset_bundles_of ON coord.changeset_bundles USING btree (head_sha)
+CREATE UNIQUE INDEX changeset_bundles_pkey ON coord.changeset_bundles USING btree (project_id, changeset_id)
 CREATE INDEX demand_class_executors ON coord.demand_class USING btree (project_id, id) WHERE ((queue = 1) AND jsonb_exists(demands, 'executor_profile'::text))
 CREATE UNIQUE INDEX demand_class_pkey ON coord.demand_class USING btree (project_id, queue, id)
 CREATE UNIQUE INDEX demand_class_project_id_queue_digest_key ON coord.demand_class USING btree (project_id, queue, digest)
@@ -1165,6 +1176,7 @@ CREATE UNIQUE INDEX issue_tasks_pkey ON coord.issue_tasks USING btree (project_i
 CREATE UNIQUE INDEX lease_pkey ON coord.lease USING btree (project_id, queue, until, id)
 CREATE INDEX line_heads_of ON coord.line_heads USING btree (project_id, repository, head_sha)
 CREATE UNIQUE INDEX line_heads_pkey ON coord.line_heads USING btree (project_id, repository, line)
+CREATE INDEX line_moves_age ON coord.line_moves USING btree (COALESCE(seen_at, at))
 CREATE UNIQUE INDEX line_moves_pkey ON coord.line_moves USING btree (project_id, repository, line, before_sha, after_sha)
 CREATE INDEX line_moves_seen ON coord.line_moves USING btree (project_id, repository, line, seen_at)
 CREATE UNIQUE INDEX live_head_pkey ON coord.live_head USING btree (one)
@@ -1232,6 +1244,7 @@ CREATE UNIQUE INDEX approval_queue_project_id_changeset_id_policy_name_key ON pu
 CREATE UNIQUE INDEX approval_votes_pkey ON public.approval_votes USING btree (project_id, approval_id, voter)
 CREATE UNIQUE INDEX budgets_pkey ON public.budgets USING btree (project_id, name)
 CREATE UNIQUE INDEX capabilities_pkey ON public.capabilities USING btree (name)
+CREATE INDEX changeset_events_age ON public.changeset_events USING btree (at)
 CREATE INDEX changeset_events_of ON public.changeset_events USING btree (project_id, changeset_id, id)
 CREATE UNIQUE INDEX changeset_events_pkey ON public.changeset_events USING btree (project_id, id)
 CREATE INDEX changeset_files_path ON public.changeset_files USING btree (project_id, path)
@@ -1367,6 +1380,7 @@ coord.budget_percent(p_b budgets, p_s coord.budget_spend) returns numeric: the o
 coord.budget_state(p_b budgets, p_s coord.budget_spend) returns text: the owner alone
 coord.budget_wire(p_b budgets, p_now timestamp with time zone) returns jsonb: the owner alone
 coord.budget_words(p_b budgets, p_s coord.budget_spend) returns text: the owner alone
+coord.bundle_of(p_clone_url text, p_sha text) returns bytea security definer: service_role
 coord.callback_prompt(p_rows coord.callbacks[]) returns text: the owner alone
 coord.callbacks_topic() returns text: the owner alone
 coord.cancel_changeset(p_only bigint, p_by text, p_id uuid, p_reason text) returns jsonb security definer: service_role
@@ -1629,6 +1643,7 @@ coord.purge_agent_sessions(p_before timestamp with time zone, p_limit integer) r
 coord.purge_audit(p_project bigint, p_by text, p_days integer, p_limit integer DEFAULT 10000) returns bigint: service_role
 coord.purge_deliveries(p_days integer, p_limit integer) returns integer security definer: service_role
 coord.purge_handoffs(p_before timestamp with time zone, p_limit integer) returns TABLE(project_id bigint, n integer): the owner alone
+coord.purge_history(p_days integer, p_limit integer) returns integer security definer: service_role
 coord.purge_messages(p_before timestamp with time zone, p_limit integer) returns TABLE(project_id bigint, n integer): the owner alone
 coord.purge_outbox(p_days integer, p_limit integer) returns integer security definer: service_role
 coord.purge_sessions(p_before timestamp with time zone, p_limit integer) returns jsonb: the owner alone

@@ -64,6 +64,7 @@ func serveGateway(ctx context.Context, d *local.Database, addr string, ready fun
 		dir = filepath.Join(home.Dir, "gateway")
 	}
 	cfg.CoordURL, cfg.CoordDirectURL, cfg.Gateway.Addr = d.URL, d.DirectURL, addr
+	cfg.GitHubToken = "" // a token that lies in somebody's shell is theirs: only GATEWAY_GITHUB_TOKEN is meant for the gateway
 	cfg.TLSCert, cfg.TLSKey = "", ""
 	log := logger(cfg.Logging)
 	if _, err := tracing(ctx, log); err != nil { // the API's end hands over what is left

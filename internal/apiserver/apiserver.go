@@ -164,6 +164,7 @@ func assemble(cfg Config, pool *pgxpool.Pool, static *httpapi.Keys, face httpapi
 		Ping: s.ping, Notices: notices{s.store}, Observe: s.hub.Observe, MCP: streams,
 		Polls: runnerPolls{s.store, s.hub}, Live: liveFeed{s.store, s.live},
 		Metrics: s.metrics.Handler(), InFlight: s.metrics.InFlight, Log: cfg.Log, Face: face,
+		Signed: map[string]httpapi.BodyCheck{"/webhook/agent": httpapi.SignedByAgent(config.List(cfg.AgentSecrets))},
 	})
 	s.door.Watch(s.metrics.Counter)
 	s.door.Mount("/ui", web.New(web.Options{Catalogue: cat, Pipeline: pipe, Authenticate: s.door.Authenticate, Observe: s.hub.Observe, Log: cfg.Log}))

@@ -112,6 +112,9 @@ func (a *app) gatewayOptions() *local.GatewayOptions {
 	if cfg.Addr == "off" {
 		return nil
 	}
+	if a.Getenv("GITHUB_TOKEN") != "" && a.Getenv("GATEWAY_GITHUB_TOKEN") == "" && a.Getenv("GITHUB_APP_ID") == "" {
+		a.progress("the GITHUB_TOKEN of this shell is not used; to let the gateway act on GitHub with it: GATEWAY_GITHUB_TOKEN=$GITHUB_TOKEN coordctl up")
+	}
 	return &local.GatewayOptions{Addr: cfg.Addr, Fixed: a.Getenv("GATEWAY_ADDR") != "", Serve: a.Gateway}
 }
 

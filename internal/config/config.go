@@ -76,6 +76,7 @@ type HTTP struct {
 	AuthEnabled   bool   `env:"AUTH_ENABLED" envDefault:"true" doc:"false lets everybody on this machine in; honoured on loopback addresses only"`
 	Keys          string `env:"COORDINATION_API_KEYS" doc:"comma-separated API keys beside those in the database; empty admits nobody"`
 	KeyIdentities string `env:"COORDINATION_API_KEY_IDENTITIES" example:"{\"key-1\": {\"agent_id\": \"ci\", \"agent_type\": \"codex\"}}" doc:"JSON that binds keys of COORDINATION_API_KEYS to one agent each; scopes (default read, write, runner), rate_limit and stream_limit may be given too"`
+	AgentSecrets  string `env:"AGENT_WEBHOOK_SECRET" doc:"comma-separated secrets; when set, POST /webhook/agent needs X-Agent-Signature-256, the HMAC-SHA256 of the body with one of them, beside the key"`
 	CORSOrigins   string `env:"CORS_ORIGINS" example:"https://dash.example.com" doc:"comma-separated origins whose pages may call the API; * for every page; empty: none"`
 }
 
@@ -255,7 +256,8 @@ type Gateway struct {
 
 // GitHub says how the gateway speaks to GitHub. Without credentials, policies of tier 1 have no place and no status is shown.
 type GitHub struct {
-	GitHubToken          string `env:"GITHUB_TOKEN" doc:"token with contents:read, pull_requests:read, statuses:write, actions:write"`
+	GatewayToken         string `env:"GATEWAY_GITHUB_TOKEN" doc:"token with contents:read, pull_requests:read, statuses:write, actions:write"`
+	GitHubToken          string `env:"GITHUB_TOKEN" doc:"the same for the gateway command alone, where GATEWAY_GITHUB_TOKEN is empty; coordctl up does not take it from your shell"`
 	GitHubAPI            string `env:"GITHUB_API_URL" envDefault:"https://api.github.com" doc:"GitHub Enterprise Server: https://HOST/api/v3"`
 	GitHubServer         string `env:"GITHUB_SERVER_URL" example:"https://github.example.com" doc:"base of GitHub's pages; default: worked out from GITHUB_API_URL"`
 	GitHubAppID          int64  `env:"GITHUB_APP_ID" example:"12345" doc:"authenticate as this App instead of by token; verdicts are shown as checks then"`

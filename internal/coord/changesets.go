@@ -92,6 +92,17 @@ func (s *Store) SubmitChangeset(ctx context.Context, c ident.Caller, in client.S
 	return acted[client.SubmittedChangeset](ctx, s, in, `select coord.submit_changeset($1, $2, $3, $4)`, c.ProjectID, c.SessionID, c.By)
 }
 
+// BundleOf is the git bundle that was handed over with a commit; nil when none was.
+func (s *Store) BundleOf(ctx context.Context, cloneURL, sha string) ([]byte, error) {
+	return one[[]byte](ctx, s, `select coord.bundle_of($1, $2)`, cloneURL, sha)
+}
+
+// PurgeHistory removes at most limit rows of each kind that nobody will ask for: lines of the timelines of changesets that
+// were decided more than days ago, moves of branches, bundles of changesets decided a week ago.
+func (s *Store) PurgeHistory(ctx context.Context, days, limit int) (int, error) {
+	return one[int](ctx, s, `select coord.purge_history($1, $2)`, days, limit)
+}
+
 // RoutingChangeset is a changeset that a router has under its lease.
 type RoutingChangeset struct {
 	ProjectID     int64          `json:"project_id"`
@@ -174,6 +185,7 @@ type Routing struct {
 	LockViolations []client.LockViolation `json:"lock_violations"`
 	Contributors   []string               `json:"contributors"`
 	Provenance     string                 `json:"provenance"`
+	BaseSHA        string                 `json:"base_sha,omitempty"` // what the files were compared with, where no forge said
 	Runs           []RoutedStep           `json:"runs"`
 	Approvals      []WantedApproval       `json:"approvals"`
 }

@@ -62,6 +62,10 @@ type Source interface {
 	Fetch(ctx context.Context, cloneURL, sha, ref string) error
 	// ChangedFiles lists what head changes from where it left base. An empty base: every file is new.
 	ChangedFiles(ctx context.Context, cloneURL, base, head string) ([]route.File, error)
+	// Branch is the commit that a branch of the remote points to now; "" asks for the default branch.
+	Branch(ctx context.Context, cloneURL, branch string) (string, error)
+	// Claimed says whether a commit is known only from what its author handed over.
+	Claimed(ctx context.Context, cloneURL, sha string) bool
 }
 
 // ErrGone means that what was asked for can never be done: the commit, the repository or the right to it is gone.

@@ -181,7 +181,6 @@ func TestLineHeadsDoNotDependOnTheOrder(t *testing.T) {
 			return
 		}
 	}
-
 }
 
 // What closes a gap: a head that had come before the move that leads to it is verified after all.

@@ -19,6 +19,7 @@ const (
 	sendTime    = time.Minute
 	mostSends   = 20 // attempts before a row is given up; with the pauses below, about a day
 	keepDays    = 30 // deliveries and notifications that were done with
+	historyDays = 90 // timelines of what was decided, moves of branches
 	purgeLimit  = 5000
 	sweepLimit  = 100
 )
@@ -108,10 +109,14 @@ func (g *Gateway) tidy(ctx context.Context) (int, error) {
 		return 0, err
 	}
 	rows, err := g.store.PurgeOutbox(ctx, keepDays, purgeLimit)
-	if deliveries+rows < purgeLimit {
+	if err != nil {
 		return 0, err
 	}
-	return deliveries + rows, err
+	history, err := g.store.PurgeHistory(ctx, historyDays, purgeLimit)
+	if deliveries+rows+history < purgeLimit {
+		return 0, err
+	}
+	return deliveries + rows + history, err
 }
 
 const (

@@ -85,7 +85,7 @@ var errOutside = errors.New("asked outside")
 func (g *Gateway) routing(ctx context.Context, c coord.RoutingChangeset) (coord.Routing, error) {
 	r := coord.Routing{PriorFailures: c.PriorFailures, Provenance: "git"}
 	var err error
-	if r.Files, r.Truncated, r.Provenance, err = g.changedFiles(ctx, c); err != nil {
+	if r.Files, r.Truncated, r.Provenance, r.BaseSHA, err = g.changedFiles(ctx, c); err != nil {
 		return r, fmt.Errorf("%w: %w", errOutside, err)
 	}
 	if len(r.Files) > mostFiles {
@@ -204,39 +204,45 @@ func refOf(c coord.RoutingChangeset) ChangeRef {
 
 // changedFiles asks the forge, then git. What an agent claims is added, and taken alone only where git cannot give the
 // commit at all: then the list counts as truncated, so that every tier is asked.
-func (g *Gateway) changedFiles(ctx context.Context, c coord.RoutingChangeset) (files []route.File, truncated bool, provenance string, err error) {
+func (g *Gateway) changedFiles(ctx context.Context, c coord.RoutingChangeset) (files []route.File, truncated bool, provenance, base string, err error) {
 	forgeErr := ErrElsewhere
 	if g.cfg.Forge != nil {
 		files, truncated, forgeErr = g.cfg.Forge.ChangedFiles(ctx, refOf(c))
 	}
 	if forgeErr == nil && !truncated {
-		return withClaims(files, c.ClaimedFiles), false, "api", nil
+		return withClaims(files, c.ClaimedFiles), false, "api", "", nil
 	}
-	fromGit, gitErr := g.filesFromGit(ctx, c)
+	fromGit, base, gitErr := g.filesFromGit(ctx, c)
 	switch {
+	case gitErr == nil && g.cfg.Source.Claimed(ctx, c.CloneURL, c.HeadSHA):
+		return withClaims(fromGit, c.ClaimedFiles), false, "agent_claimed", base, nil
 	case gitErr == nil:
-		return withClaims(fromGit, c.ClaimedFiles), false, "git", nil
+		return withClaims(fromGit, c.ClaimedFiles), false, "git", base, nil
 	case forgeErr == nil: // truncated, and git cannot tell either
-		return withClaims(files, c.ClaimedFiles), true, "api", nil
+		return withClaims(files, c.ClaimedFiles), true, "api", "", nil
 	case c.Source == "agent" && c.RouteAttempts >= unfetchedTries:
-		return withClaims(nil, c.ClaimedFiles), true, "agent_claimed", nil
+		return withClaims(nil, c.ClaimedFiles), true, "agent_claimed", "", nil
 	case errors.Is(forgeErr, ErrElsewhere):
-		return nil, false, "", gitErr
+		return nil, false, "", "", gitErr
 	}
-	return nil, false, "", errors.Join(forgeErr, gitErr)
+	return nil, false, "", "", errors.Join(forgeErr, gitErr)
 }
 
-func (g *Gateway) filesFromGit(ctx context.Context, c coord.RoutingChangeset) ([]route.File, error) {
+// filesFromGit also says which base it compared with; "" when every file counts as changed.
+func (g *Gateway) filesFromGit(ctx context.Context, c coord.RoutingChangeset) (files []route.File, base string, err error) {
 	if g.cfg.Source == nil {
-		return nil, errors.New("there is no access to the repository: neither its forge nor git is configured")
+		return nil, "", errors.New("there is no access to the repository: neither its forge nor git is configured")
 	}
 	if c.CloneURL == "" {
-		return nil, errors.New("where git could fetch the repository is unknown")
+		return nil, "", errors.New("where git could fetch the repository is unknown")
 	}
 	if err := g.cfg.Source.Fetch(ctx, c.CloneURL, c.HeadSHA, c.Ref); err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	base := cmp.Or(c.BaseSHA, c.BaseHead)
+	base = cmp.Or(c.BaseSHA, c.BaseHead)
+	if base == "" && c.Source == "agent" { // no forge told of it; what the agent says of its base would be its word alone
+		base, _ = g.cfg.Source.Branch(ctx, c.CloneURL, cmp.Or(c.BaseRef, c.DefaultBranch)) // none: everything counts as changed
+	}
 	if strings.Trim(base, "0") == "" || base == c.HeadSHA {
 		base = "" // every file counts as changed
 	}
@@ -245,7 +251,8 @@ func (g *Gateway) filesFromGit(ctx context.Context, c coord.RoutingChangeset) ([
 			base = "" // a base that is gone: everything counts as changed, which asks for more, never for less
 		}
 	}
-	return g.cfg.Source.ChangedFiles(ctx, c.CloneURL, base, c.HeadSHA)
+	files, err = g.cfg.Source.ChangedFiles(ctx, c.CloneURL, base, c.HeadSHA)
+	return files, base, err
 }
 
 // withClaims adds paths that an agent says it changed.

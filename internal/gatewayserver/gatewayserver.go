@@ -150,6 +150,7 @@ func assemble(cfg Config, pool *pgxpool.Pool, static *httpapi.Keys, face httpapi
 		Auth: s.store, Static: static, Open: !cfg.AuthEnabled, Origins: cfg.Origins(), Version: version.String(), Ping: s.ping,
 		Metrics: s.metrics.Handler(), InFlight: s.metrics.InFlight, Log: cfg.Log, Face: face,
 		Webhooks: map[string]httpapi.Webhook{"/webhook/github": s.gateway.ReceiveGitHub},
+		Signed:   map[string]httpapi.BodyCheck{"/webhook/agent": httpapi.SignedByAgent(config.List(cfg.AgentSecrets))},
 	})
 	s.door.Watch(s.metrics.Counter)
 	return s, nil

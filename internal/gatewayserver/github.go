@@ -1,6 +1,7 @@
 package gatewayserver
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
@@ -23,7 +24,7 @@ const workflowsAtOnce = 32
 // github connects to the GitHub that is configured; nil without credentials, which is no error.
 func (s *server) github() (*github.Client, error) {
 	c := s.cfg.GitHub
-	cfg := github.Config{API: c.GitHubAPI, Server: c.GitHubServer, Token: c.GitHubToken, AppID: c.GitHubAppID, InstallationID: c.GitHubInstallationID}
+	cfg := github.Config{API: c.GitHubAPI, Server: c.GitHubServer, Token: cmp.Or(c.GatewayToken, c.GitHubToken), AppID: c.GitHubAppID, InstallationID: c.GitHubInstallationID}
 	if c.GitHubAppID != 0 {
 		var err error
 		if cfg.PrivateKey, err = os.ReadFile(c.GitHubAppKeyFile); err != nil {

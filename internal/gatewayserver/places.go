@@ -83,6 +83,7 @@ func (s *server) source(forge *github.Client) (*source.Store, error) {
 		Dir: filepath.Join(s.cfg.Dir, "git"), Hosts: hosts, Insecure: config.List(c.GitPlainHosts), LocalRoots: config.List(c.GitRoots),
 		MaxBytes: v.MirrorMaxMB << 20, MaxTree: v.TreeMaxMB << 20, Timeout: v.FetchTimeout.D(), Depth: v.FetchDepth,
 	}
+	cfg.Bundles = s.store.BundleOf
 	if forge != nil {
 		cfg.Credentials = gitCredentials(forge)
 	}

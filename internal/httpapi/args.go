@@ -48,6 +48,11 @@ func (s *Server) arguments(c *gin.Context, d *op.Def, params []string, hasBody b
 		if err != nil {
 			return nil, err
 		}
+		if check := s.opts.Signed[c.FullPath()]; check != nil {
+			if err := check(c.Request.Header, body); err != nil {
+				return nil, err
+			}
+		}
 		if args, err = decode(body, c.Request.Header); err != nil {
 			return nil, err
 		}

@@ -42,6 +42,7 @@ type Options struct {
 	Polls    RunnerPolls                        // GET /runner/runs; nil: not served
 	Live     LiveFeed                           // GET /sse/sessions and /ws; nil: not served
 	Webhooks map[string]Webhook                 // POST routes that check their senders themselves
+	Signed   map[string]BodyCheck               // routes of operations whose raw body is checked as well
 	MCP      http.Handler                       // served at /mcp with the same keys; nil: not served
 	Metrics  http.Handler                       // served at /metrics; nil: not served
 	InFlight Gauge                              // counts requests; may be nil
@@ -52,6 +53,9 @@ type Options struct {
 // Webhook answers a POST that authenticates by itself, such as a signed delivery: a status with what is answered as JSON, or
 // a fault.
 type Webhook func(r *http.Request) (status int, reply any, err error)
+
+// BodyCheck refuses a body as it was sent, such as one that is not signed, with a fault.
+type BodyCheck func(header http.Header, body []byte) error
 
 // Gauge is a number that goes up and down.
 type Gauge interface {

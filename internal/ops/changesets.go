@@ -2,9 +2,12 @@ package ops
 
 import (
 	"context"
+	"encoding/base64"
 
 	"github.com/agent-coordinator/agent-coordinator/client"
 	"github.com/agent-coordinator/agent-coordinator/internal/coord"
+	"github.com/agent-coordinator/agent-coordinator/internal/fault"
+	"github.com/agent-coordinator/agent-coordinator/internal/gitbundle"
 	"github.com/agent-coordinator/agent-coordinator/internal/ident"
 	"github.com/agent-coordinator/agent-coordinator/internal/op"
 )
@@ -13,8 +16,14 @@ import (
 func changesets(c *op.Catalogue, s *coord.Store) {
 	op.Register(c, op.Op[client.SubmitChangeset, client.SubmittedChangeset]{
 		Name: "submit_changes", Title: "Submit changes", Text: "Hands a pushed commit over for verification: it is routed by policy, verified in the tiers it needs, and ends in one verdict. " +
-			"Submitting the same commit again returns what is known of it.",
-		Routes: []op.Route{{Method: "POST", Path: "/changesets"}, {Method: "POST", Path: "/webhook/agent"}}, Scope: ident.Write, Acts: true, CLI: "change submit", Do: s.SubmitChangeset,
+			"Submitting the same commit again returns what is known of it. A commit that is not pushed comes with a git bundle.",
+		Routes: []op.Route{{Method: "POST", Path: "/changesets"}, {Method: "POST", Path: "/webhook/agent"}}, Scope: ident.Write, Acts: true, CLI: "change submit",
+		Do: func(ctx context.Context, c ident.Caller, in client.SubmitChangeset) (client.SubmittedChangeset, error) {
+			if err := checkBundle(in.Bundle, in.HeadSHA); err != nil {
+				return client.SubmittedChangeset{}, err
+			}
+			return s.SubmitChangeset(ctx, c, in)
+		},
 		Tool: op.Tool{Profile: op.Core, Idempotent: true, Text: "Hand a pushed commit over for verification; then verification_status."},
 	})
 	op.Register(c, op.Op[client.ListChangesets, client.Changesets]{
@@ -37,6 +46,30 @@ func changesets(c *op.Catalogue, s *coord.Store) {
 		Name: "override_changeset", Title: "Override a verdict", Text: "A reviewer sets the verdict of one commit, with a reason that is shown wherever the verdict is. It holds for that commit alone and does not expire; who changed the code may not.",
 		Routes: []op.Route{{Method: "POST", Path: "/changesets/:changeset_id/override"}}, Scope: ident.Reviewer, CLI: "change override", Do: s.OverrideChangeset,
 	})
+}
+
+const maxBundle = 3_000_000 // bytes
+
+// checkBundle refuses what cannot be the bundle of the commit. Whether its objects are whole is git's to say when it is fetched.
+func checkBundle(bundle, head string) error {
+	if bundle == "" {
+		return nil
+	}
+	raw, err := base64.StdEncoding.DecodeString(bundle)
+	switch {
+	case err != nil:
+		return fault.Invalid("bundle", "bundle is not base64", "send the bundle's bytes in standard base64, with padding and without line breaks")
+	case len(raw) > maxBundle:
+		return fault.New(client.CodeTooLarge, "the bundle is larger than 3 MB", "", "push the commit, or bundle less: git bundle create - base..branch")
+	}
+	h, err := gitbundle.Read(raw)
+	if err != nil {
+		return fault.Invalid("bundle", err.Error(), "make it with: git bundle create - base..branch")
+	}
+	if !h.Brings(head) {
+		return fault.Invalid("bundle", "the bundle does not bring "+head, "none of its refs is that commit; name the branch when you make it, not the commit alone")
+	}
+	return nil
 }
 
 // approvals declares what people decide about changes.

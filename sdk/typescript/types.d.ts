@@ -3179,9 +3179,12 @@ export interface StoredSkill {
 export interface SubmitChangeset {
   /** branch it is meant for; empty: the default branch (at most 500 characters) */
   base_ref?: string;
+  /** hint: counts if the base branch was pushed to it, else the branch's head is taken */
   base_sha?: string;
   /** at most 500 characters */
   branch: string;
+  /** git bundle, base64, at most 3 MB, of a commit that is not pushed: git bundle create - base..branch (at most 4000000 characters) */
+  bundle?: string;
   /** hint only: the list is read from git; it can add to what is verified, never take away (at most 3000 items) */
   changed_files?: Array<string> | null;
   /** the commit, in full */
@@ -4386,7 +4389,7 @@ export interface Operations {
   stopRun(members: { run_id: string }, options?: CallOptions): Promise<StoppedRun>;
   /** Stops the run a session is at and cancels those that wait behind it; with tree, everything below it as well. */
   stopSession(members: { session_id: string }, options?: CallOptions): Promise<StoppedSession>;
-  /** Hands a pushed commit over for verification: it is routed by policy, verified in the tiers it needs, and ends in one verdict. Submitting the same commit again returns what is known of it. */
+  /** Hands a pushed commit over for verification: it is routed by policy, verified in the tiers it needs, and ends in one verdict. Submitting the same commit again returns what is known of it. A commit that is not pushed comes with a git bundle. */
   submitChanges(members: SubmitChangeset, options?: CallOptions): Promise<SubmittedChangeset>;
   /** Puts many tasks into the queue, all or none. depends_on may name tasks of the batch by their ref. Cycles are refused. */
   submitTasks(members: SubmitTasks, options?: CallOptions): Promise<SubmittedTasks>;

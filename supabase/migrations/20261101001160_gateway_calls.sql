@@ -12,7 +12,7 @@ begin
 end $$;
 
 -- Changesets to route, leased. prior_failures: how often its author failed on this line in a row. base_head: the base
--- branch as it was last seen here, for comparisons without a forge. policy_set: the number of the project's set of policies.
+-- branch as it was last pushed, for comparisons without a forge. policy_set: the number of the project's set of policies.
 -- locked: whether the project has any lock.
 create or replace function coord.take_changesets(p_limit int, p_lease int) returns table (changeset jsonb) language plpgsql security definer set search_path = '' set enable_seqscan = off as $$
 declare v_now timestamptz := coord.now();
@@ -23,14 +23,16 @@ begin
     taken as (update public.changesets c set state = 'routing', route_attempts = c.route_attempts + 1, next_route_at = v_now + pg_catalog.make_interval(secs => p_lease)
       from due where c.project_id = due.project_id and c.id = due.id returning c.*)
     select pg_catalog.to_jsonb(t) || pg_catalog.jsonb_build_object('prior_failures', coord.prior_failures(t),
-      'base_head', (select h.head_sha from coord.line_heads h where h.project_id = t.project_id and h.repository = t.repository and h.line = coalesce(t.base_ref, t.default_branch)),
+      'base_head', (select h.head_sha from coord.line_heads h where h.project_id = t.project_id and h.repository = t.repository and h.line = coalesce(t.base_ref, t.default_branch)
+        and exists (select from coord.line_moves m where m.project_id = h.project_id and m.repository = h.repository and m.line = h.line and m.after_sha = h.head_sha
+          and (m.pushed <> '{}' or m.seen_at is null))),
       'policy_set', coord.policy_version(t.project_id), 'locked', exists (select from public.file_locks l where l.project_id = t.project_id),
       'project', (select p.name from public.projects p where p.id = t.project_id))
     from taken t order by t.seq;
 end $$;
 
 -- Stores a routing: files, runs, approvals; then the ladder begins. p_in: files[], truncated, decision, trust_level,
--- prior_failures, lock_violations[], contributors[], provenance, runs[{policy, step}], approvals[{policy_name, reason, count,
+-- prior_failures, lock_violations[], contributors[], provenance, base_sha, runs[{policy, step}], approvals[{policy_name, reason, count,
 -- roles, users, teams}]. Nothing happens (stored: false) when the changeset was taken from the router meanwhile.
 create or replace function coord.store_route(p_project bigint, p_id uuid, p_version int, p_in jsonb) returns jsonb language plpgsql security definer set search_path = '' set enable_seqscan = off as $$
 declare v_c public.changesets; v_now timestamptz := coord.now(); v_version int := p_version + 1; v_wake text[];
@@ -60,7 +62,7 @@ begin
   update public.approval_queue a set status = 'voided', decided_at = v_now where a.project_id = p_project and a.changeset_id = p_id and a.route_version < v_version and a.status in ('waiting', 'pending');
   update public.changesets c set state = 'verifying', route_version = v_version, routed_at = v_now, updated_at = v_now, decision = p_in -> 'decision', verdict_reason = null,
       files_truncated = coalesce((p_in ->> 'truncated')::boolean, false), trust_level = (p_in ->> 'trust_level')::smallint, prior_failures = coalesce((p_in ->> 'prior_failures')::int, 0),
-      lock_violations = coalesce(p_in -> 'lock_violations', '[]'), provenance = coalesce(p_in ->> 'provenance', c.provenance),
+      lock_violations = coalesce(p_in -> 'lock_violations', '[]'), provenance = coalesce(p_in ->> 'provenance', c.provenance), base_sha = coalesce(c.base_sha, nullif(p_in ->> 'base_sha', '')),
       contributors = (select coalesce(pg_catalog.array_agg(distinct x), '{}') from pg_catalog.unnest(c.contributors || coord.word_list(p_in -> 'contributors')) x),
       file_count = t.n, additions = t.plus, deletions = t.minus
     from (select count(*)::int n, coalesce(pg_catalog.sum(f.additions), 0) plus, coalesce(pg_catalog.sum(f.deletions), 0) minus from public.changeset_files f where f.project_id = p_project and f.changeset_id = p_id) t

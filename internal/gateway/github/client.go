@@ -59,7 +59,7 @@ type Hook struct {
 }
 
 // ErrNoCredentials says that neither a token nor an App is configured.
-var ErrNoCredentials = errors.New("no GitHub credentials: set GITHUB_TOKEN, or GITHUB_APP_ID and its private key")
+var ErrNoCredentials = errors.New("no GitHub credentials: set GATEWAY_GITHUB_TOKEN, or GITHUB_APP_ID and its private key")
 
 // Client is one GitHub. It is safe for concurrent use.
 type Client struct {

@@ -47,6 +47,9 @@ type Config struct {
 	Timeout     time.Duration // of one fetch; 0: 2 minutes
 	Depth       int           // commits of history to fetch; 0: all of it, which merge bases need
 	Credentials Credentials   // nil: none
+	// Bundles gives the git bundle that somebody handed over with a commit; nil when nobody did. It is asked for when the
+	// remote does not have the commit. Bundles nil: there are none.
+	Bundles func(ctx context.Context, cloneURL, sha string) ([]byte, error)
 }
 
 // Credentials gives the value of the Authorization header for a remote, such as "Basic …"; "" for none. It reaches git
@@ -162,7 +165,7 @@ func (s *Store) Fetch(ctx context.Context, cloneURL, sha, ref string) error {
 		return err
 	}
 	mirror := s.mirror(cloneURL)
-	if s.kept(ctx, mirror, sha) {
+	if s.kept(ctx, mirror, sha) && !s.has(ctx, mirror, claimedRef(sha)) {
 		return nil
 	}
 	release, err := s.hold(ctx, mirror)
@@ -171,6 +174,7 @@ func (s *Store) Fetch(ctx context.Context, cloneURL, sha, ref string) error {
 	}
 	defer release()
 	if s.kept(ctx, mirror, sha) {
+		s.askAgain(ctx, remote, mirror, sha)
 		return nil
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, s.cfg.Timeout, fmt.Errorf("the fetch took longer than %s", s.cfg.Timeout))
@@ -179,9 +183,58 @@ func (s *Store) Fetch(ctx context.Context, cloneURL, sha, ref string) error {
 		return err
 	}
 	if err := s.pull(ctx, remote, mirror, sha, ref); err != nil {
+		if errors.Is(err, ErrNotFound) {
+			return s.fromBundle(ctx, remote, mirror, cloneURL, sha, err)
+		}
 		return err
 	}
 	return s.keep(ctx, mirror, sha)
+}
+
+// Branch is the commit that a branch of the remote points to now; "" asks for the default branch.
+func (s *Store) Branch(ctx context.Context, cloneURL, branch string) (string, error) {
+	ref := "HEAD"
+	if branch != "" {
+		ref = "refs/heads/" + branch
+		if !isRef.MatchString(ref) || strings.Contains(ref, "..") {
+			return "", fmt.Errorf("%w: %q is no branch", ErrNotFound, branch)
+		}
+	}
+	remote, err := s.remote(cloneURL)
+	if err != nil {
+		return "", err
+	}
+	tips, err := s.tips(ctx, remote, ref)
+	if err != nil {
+		return "", err
+	}
+	for sha, name := range tips {
+		if name == ref {
+			return sha, nil
+		}
+	}
+	return "", fmt.Errorf("%w: %s has no branch %s", ErrNotFound, remote.show, ref)
+}
+
+// tips lists what the remote's refs point to; of several refs that point to one commit, any. patterns: see git ls-remote.
+func (s *Store) tips(ctx context.Context, from remote, patterns ...string) (map[string]string, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, s.cfg.Timeout, fmt.Errorf("the remote took longer than %s", s.cfg.Timeout))
+	defer cancel()
+	cmd := s.command(ctx, "", from.protocol, append([]string{"ls-remote", "--quiet", "--", from.address}, patterns...)...)
+	if err := s.authorize(ctx, cmd, from); err != nil {
+		return nil, err
+	}
+	out, err := run(ctx, cmd, "list "+from.show)
+	if err != nil {
+		return nil, err
+	}
+	tips := map[string]string{}
+	for line := range strings.Lines(string(out)) {
+		if sha, name, ok := strings.Cut(strings.TrimSpace(line), "\t"); ok && isObject.MatchString(sha) {
+			tips[sha] = name
+		}
+	}
+	return tips, nil
 }
 
 // pull asks for the commit by its name, then by the ref.

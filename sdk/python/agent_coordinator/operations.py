@@ -2250,6 +2250,7 @@ class Operations:
         head_sha: str,
         base_ref: Optional[str] = None,
         base_sha: Optional[str] = None,
+        bundle: Optional[str] = None,
         changed_files: Optional[List[str]] = None,
         repository: Optional[str] = None,
         task_id: Optional[str] = None,
@@ -2257,13 +2258,15 @@ class Operations:
         request_key: Optional[str] = None,
     ) -> t.SubmittedChangeset:
         """Hands a pushed commit over for verification: it is routed by policy, verified in the tiers it needs,
-        and ends in one verdict. Submitting the same commit again returns what is known of it.
+        and ends in one verdict. Submitting the same commit again returns what is known of it. A commit that
+        is not pushed comes with a git bundle.
         """
         members = {
             "branch": branch,
             "head_sha": head_sha,
             "base_ref": base_ref,
             "base_sha": base_sha,
+            "bundle": bundle,
             "changed_files": changed_files,
             "repository": repository,
             "task_id": task_id,

@@ -3933,6 +3933,11 @@ class SubmitChangeset(_SubmitChangesetRequired, total=False):
     base_ref: str
     """branch it is meant for; empty: the default branch (at most 500 characters)"""
     base_sha: str
+    """hint: counts if the base branch was pushed to it, else the branch's head is taken"""
+    bundle: str
+    """git bundle, base64, at most 3 MB, of a commit that is not pushed: git bundle create - base..branch (at
+    most 4000000 characters)
+    """
     changed_files: Optional[List[str]]
     """hint only: the list is read from git; it can add to what is verified, never take away (at most 3000 items)"""
     repository: str

@@ -77,7 +77,7 @@ var workflowName = regexp.MustCompile(`^(?:[0-9]+|[A-Za-z0-9_][A-Za-z0-9_. -]*\.
 func (e *Executor) Available(_ context.Context, job executors.Job) error {
 	switch {
 	case e.actions == nil:
-		return errors.New("no GitHub credentials are configured; set GITHUB_TOKEN, or GITHUB_APP_ID with its private key")
+		return errors.New("no GitHub credentials are configured; set GATEWAY_GITHUB_TOKEN, or GITHUB_APP_ID with its private key")
 	case job.HeadSHA == "":
 		return errors.New("the change names no commit that GitHub Actions could check out")
 	case job.Fork && e.options.ForkWorkflow == "":
