@@ -142,3 +142,16 @@ func TestParamsAreForDevSeeds(t *testing.T) {
 		t.Errorf("parameters: %+v, %v", o, err)
 	}
 }
+
+func TestManPagesAreRead(t *testing.T) {
+	t.Parallel()
+	p, ok := manPage(".\\\" licence\n.TH open 2 2023\n.SH NAME\nopen, creat \\- open and possibly \\fIcreat\\fP a file\n.SH SYNOPSIS\n.B #include <fcntl.h>\n.PP\n" +
+		".BI \"int open(const char *\" pathname );\n.SH DESCRIPTION\nThe \\fBO_CREAT\\fP flag.\n")
+	if !ok || p.name != "open creat" || p.question != "it and possibly it a file" || !strings.Contains(p.text, "int open(const char * pathname );") ||
+		!strings.Contains(p.text, "The O_CREAT flag.") || strings.Contains(p.text, "possibly") {
+		t.Errorf("%v %+v", ok, p)
+	}
+	if _, ok := manPage(".so man2/open.2\n"); ok {
+		t.Error("a reference is no page")
+	}
+}

@@ -21,27 +21,42 @@ import (
 	"github.com/agent-coordinator/agent-coordinator/bench/codingmem/world"
 )
 
-// function is one function of the Go standard library: its code is the memory, the first paragraph of its documentation
-// with the name masked is the question.
-type function struct {
-	name, code, question, file, dir string
+// item is one memory of a natural set, text that nobody wrote for this purpose, and a question that it answers, if any.
+type item struct {
+	name, text string // title and body; the body's first line, if there is one, goes with the title
+	question   string
+	file       string // what is in the same file is its context; empty: there is none
+	part       string // halves of the set are told apart by it
 }
 
-// standardLibrary measures on natural text that nobody wrote for this purpose.
-func standardLibrary(ctx context.Context, o *options, out io.Writer) (missed int, err error) {
-	all, err := functions(ctx)
+// naturalSet is such a set. The least R@10 is a bar where there is one.
+type naturalSet struct {
+	title, what string
+	read        func(ctx context.Context) ([]item, error)
+	least       float64
+}
+
+var naturalSets = map[string]naturalSet{
+	// The code of a function is the memory, the first paragraph of its documentation with the name masked is the question.
+	"go":  {"Go standard library", "functions", functions, 50},
+	"man": {"Manual pages", "pages", manualPages, 0},
+}
+
+// natural measures on a natural set.
+func natural(ctx context.Context, o *options, set naturalSet, out io.Writer) (missed int, err error) {
+	all, err := set.read(ctx)
 	if err != nil {
-		fmt.Fprintf(out, "SKIPPED: Go standard library: %v\n", err)
+		fmt.Fprintf(out, "SKIPPED: %s: %v\n", set.title, err)
 		return 0, nil
 	}
-	o.say("%d functions", len(all))
-	keep := func(function) bool { return true }
+	o.say("%d %s", len(all), set.what)
+	keep := func(item) bool { return true }
 	whole, err := o.library(ctx, all, keep, 1)
 	if err != nil {
 		return 0, err
 	}
 	o.say("abstention")
-	half, err := o.library(ctx, all, func(f function) bool { return inHalf(f.dir) }, 3)
+	half, err := o.library(ctx, all, func(f item) bool { return inHalf(f.part) }, 3)
 	if err != nil {
 		return 0, err
 	}
@@ -55,19 +70,22 @@ func standardLibrary(ctx context.Context, o *options, out io.Writer) (missed int
 			fmt.Sprintf("%.2f / %.2f", percentile(t.times, .5), percentile(t.times, .95)),
 		})
 	}
-	fmt.Fprintf(out, "Go standard library: %d functions, %.0f questions, parameters version %d\n\n", len(all), whole[ours].n["R@10"], o.params.Version)
+	fmt.Fprintf(out, "%s: %d %s, %.0f questions, parameters version %d\n\n", set.title, len(all), set.what, whole[ours].n["R@10"], o.params.Version)
 	table(out, []string{
 		"system", "R@5", "R@10", "MRR", "abstention F1 (1 absent : 2)", "F1 (1 : 1)", "F1 (1 : 2), empty replies only", "answerable called absent", "ms p50 / p95",
 	}, rows)
+	if set.least == 0 {
+		return 0, nil
+	}
 	r10, f1 := 100*whole[ours].mean("R@10"), half[ours].absence(absenceRatio, false)
 	return printBars(out, []bar{
-		{"Go standard library: R@10", "≥ 50", fmt.Sprintf("%.1f", r10), r10 >= 50},
-		{"Go standard library: abstention F1", "≥ 0.75", fmt.Sprintf("%.3f", f1), f1 >= .75},
+		{set.title + ": R@10", fmt.Sprintf("≥ %.0f", set.least), fmt.Sprintf("%.1f", r10), r10 >= set.least},
+		{set.title + ": abstention F1", "≥ 0.75", fmt.Sprintf("%.3f", f1), f1 >= .75},
 	}), nil
 }
 
 // library asks every nth documented function. Those that keep leaves out are not indexed and so absent.
-func (o *options) library(ctx context.Context, all []function, keep func(function) bool, nth int) (map[string]*tally, error) {
+func (o *options) library(ctx context.Context, all []item, keep func(item) bool, nth int) (map[string]*tally, error) {
 	c, index := &corpus{number: 1}, recall.NewMemory(1)
 	group, seq, file := int64(0), int32(0), ""
 	var asked []question
@@ -78,10 +96,12 @@ func (o *options) library(ctx context.Context, all []function, keep func(functio
 			if f.file != file {
 				file, seq, group = f.file, 0, group+1
 			}
-			seq++
+			if f.file != "" {
+				seq++
+			}
 			id = int64(len(c.docs) + 1)
-			head, _, _ := strings.Cut(f.code, "\n")
-			text := recall.Document{Title: f.name + " " + head, Body: f.code}
+			head, _, _ := strings.Cut(f.text, "\n")
+			text := recall.Document{Title: f.name + " " + head, Body: f.text}
 			index.Add(recall.Doc{ID: id, Group: group, Seq: seq, Kind: recall.Episodic, Flags: recall.Imported}, text)
 			d := doc{terms: map[string]int{}}
 			recall.Terms(text.Title+"\n"+text.Body, func(t string) { d.terms[t]++; d.len++ })
@@ -140,13 +160,13 @@ func inHalf(s string) bool {
 }
 
 // functions reads every function with a body; those whose documentation says enough get a question.
-func functions(ctx context.Context) ([]function, error) {
+func functions(ctx context.Context) ([]item, error) {
 	goroot, err := exec.CommandContext(ctx, "go", "env", "GOROOT").Output()
 	if err != nil {
 		return nil, fmt.Errorf("the go command does not tell its root: %w", err)
 	}
 	root := filepath.Join(strings.TrimSpace(string(goroot)), "src")
-	var out []function
+	var out []item
 	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -166,7 +186,7 @@ func functions(ctx context.Context) ([]function, error) {
 	return out, err
 }
 
-func functionsOf(root, path string) ([]function, error) {
+func functionsOf(root, path string) ([]item, error) {
 	src, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
@@ -180,14 +200,14 @@ func functionsOf(root, path string) ([]function, error) {
 	if err != nil {
 		return nil, err
 	}
-	var out []function
+	var out []item
 	for _, d := range f.Decls {
 		fn, ok := d.(*ast.FuncDecl)
 		if !ok || fn.Body == nil {
 			continue
 		}
-		one := function{name: fn.Name.Name, file: rel, dir: filepath.Dir(rel)}
-		one.code = string(src[fset.Position(fn.Pos()).Offset:fset.Position(fn.End()).Offset])
+		one := item{name: fn.Name.Name, file: rel, part: filepath.Dir(rel)}
+		one.text = string(src[fset.Position(fn.Pos()).Offset:fset.Position(fn.End()).Offset])
 		if fn.Doc != nil && ast.IsExported(one.name) {
 			para, _, _ := strings.Cut(strings.TrimSpace(fn.Doc.Text()), "\n\n")
 			masked := regexp.MustCompile(`\b`+regexp.QuoteMeta(one.name)+`\b`).ReplaceAllString(para, "it")

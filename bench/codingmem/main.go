@@ -60,7 +60,7 @@ func parse(args []string, errs io.Writer) (*options, error) {
 	var override string
 	fs := flag.NewFlagSet("codingmem", flag.ContinueOnError)
 	fs.SetOutput(errs)
-	fs.StringVar(&o.set, "set", "codingmem", "codingmem, go, locomo or longmemeval")
+	fs.StringVar(&o.set, "set", "codingmem", "codingmem, go, man, locomo or longmemeval")
 	fs.StringVar(&o.file, "file", "", "file of the sets locomo and longmemeval")
 	fs.StringVar(&o.seeds, "seeds", "test", "test, or dev: the ones that parameters may be tuned on")
 	fs.IntVar(&o.worlds, "worlds", 5, "worlds to average over, at most 5")
@@ -121,8 +121,8 @@ func run(ctx context.Context, args []string, out, errs io.Writer) error {
 		return tune(ctx, o, out)
 	case o.set == "codingmem":
 		missed, err = generated(ctx, o, out)
-	case o.set == "go":
-		missed, err = standardLibrary(ctx, o, out)
+	case naturalSets[o.set].read != nil:
+		missed, err = natural(ctx, o, naturalSets[o.set], out)
 	case o.set == "locomo" || o.set == "longmemeval":
 		missed, err = conversations(ctx, o, out)
 	default:
