@@ -15,17 +15,18 @@ const (
 )
 
 // sigEntry is the size of one entry of a signature: the term's hash (32 bit) and its counts in title and body (4 bit each).
+// The terms end at an entry without counts, the memory's type, or at the end; behind it are the former values that the
+// text names (changes.go).
 const sigEntry = 5
 
 // Document is a memory as the index sees it.
 type Document struct {
-	Title  string   // summary, or a skill's name and first line
-	Body   string   // everything else that is text: lessons, details, steps
-	Tags   []string // become "#tag", and words of the body
-	Agent  string   // becomes "@agent"
-	Type   string   // becomes "!type": event type, or "skill"
-	Path   string   // becomes "=path", and words of the body
-	Extras []string // further whole terms, as they are
+	Title string   // summary, or a skill's name and first line
+	Body  string   // everything else that is text: lessons, details, steps
+	Tags  []string // become "#tag", and words of the body
+	Agent string   // becomes "@agent"
+	Type  string   // becomes "!type": event type, or "skill"
+	Path  string   // becomes "=path", and words of the body
 }
 
 // Entry is an indexed document: what a store keeps of it.
@@ -90,10 +91,7 @@ func Index(project int64, d Document) Entry {
 		b.mark(TypeTerm(d.Type))
 		b.counts[b.at[TypeTerm(d.Type)]] = [2]int{} // no text has such a term; an entry without counts is the type
 	}
-	for _, t := range d.Extras {
-		b.mark(t)
-	}
-	return b.finish()
+	return b.finish(append(formerValues(d.Title), formerValues(d.Body)...))
 }
 
 type builder struct {
@@ -131,7 +129,7 @@ func (b *builder) mark(term string) {
 	}
 }
 
-func (b *builder) finish() Entry {
+func (b *builder) finish(former []string) Entry {
 	b.e.LenTitle, b.e.LenBody = min(b.e.LenTitle, maxLen), min(b.e.LenBody, maxLen)
 	b.e.Sig = make([]byte, 0, sigEntry*len(b.terms))
 	b.e.Terms = make([]int64, 0, len(b.terms))
@@ -140,6 +138,14 @@ func (b *builder) finish() Entry {
 		b.e.Terms = append(b.e.Terms, h)
 		b.e.Sig = binary.BigEndian.AppendUint32(b.e.Sig, hash32(h))
 		b.e.Sig = append(b.e.Sig, byte(b.counts[i][0]<<4|b.counts[i][1]))
+	}
+	if len(former) > 0 {
+		if typeOf(b.e.Sig) == 0 {
+			b.e.Sig = append(b.e.Sig, make([]byte, sigEntry)...)
+		}
+		for _, t := range former {
+			b.e.Sig = append(binary.BigEndian.AppendUint32(b.e.Sig, hash32(Hash64(b.project, t))), 1)
+		}
 	}
 	slices.Sort(b.e.Terms)
 	b.e.Terms = slices.Compact(b.e.Terms)

@@ -33,6 +33,8 @@ type Params struct {
 	Stale       float64 // of memories whose file changed since
 	Recency     float64 // at most so much more for a new memory …
 	HalfLife    float64 // … halved every so many days
+	NowRecency  float64 // both when the question asks for the present state: how things are now is what was told last
+	NowHalf     float64
 	SkillSpread float64 // a skill's success mean m multiplies by 1 + SkillSpread·(m − ½)
 	TagBoost    float64 // per asked tag the memory has, as a share of the best possible score
 	PathBoost   float64 // per asked path the memory is bound to or names
@@ -61,12 +63,12 @@ type Fields struct{ K1, TitleWeight, TitleB, BodyB float64 }
 // Default are the parameters of the service.
 func Default() Params {
 	return Params{
-		Version: 2,
+		Version: 3,
 		Small:   1000, Candidates: 5000, Whole: 500, Paired: .7, MaxShare: .10, Pairs: 6, Newest: 3000, LeastN: 300, QueryTerms: 48,
 		Told: Fields{K1: .9, TitleWeight: 3, TitleB: .1, BodyB: .1}, Files: Fields{K1: 1.8, TitleWeight: 4, TitleB: .5, BodyB: .75}, CoverBoost: 1,
 		ContextTop: 50, Radius: 6, Window: .3, Prev: .1, Next: .1, Prev2: .1, Next2: .1, Imported: .65,
-		Stale: .95, Recency: .06, HalfLife: 14, SkillSpread: .4, TagBoost: .15, PathBoost: .2, Repaired: .7,
-		Sample: 300, SameFrom: .2, Superseded: .4, Rival: .5, Outlived: .2, After: .5, AnchorWeight: .2, TypeBoost: .3,
+		Stale: .95, Recency: .06, HalfLife: 14, NowRecency: 1, NowHalf: 40, SkillSpread: .4, TagBoost: .15, PathBoost: .2, Repaired: .7,
+		Sample: 300, SameFrom: .12, Superseded: .4, Rival: .5, Outlived: .2, After: .5, AnchorWeight: .2, TypeBoost: .3,
 		AbsentBelow: .06, UnsureFrom: .28, CoverTerms: 12,
 	}
 }

@@ -12,6 +12,7 @@ type form struct {
 	asOf   int64           // the time of that event once it is found; 0: it is not
 	types  map[uint32]bool // of memories that answer such a question
 	skills bool            // skills do
+	now    bool            // it asks for the present state in so many words
 }
 
 // era is the time that a question is about.
@@ -25,6 +26,8 @@ const (
 
 var (
 	firstWords  = strings.Fields("original originally first firstly initial initially earliest outset beginning inception")
+	nowWords    = strings.Fields("current currently latest newest now nowadays today still present presently")
+	nowPhrases  = []string{"these days", "at present", "up to date", "at the moment", "by now", "as of today"}
 	formerWords = strings.Fields("before previous previously former formerly earlier prior preceding past historically abandoned replaced superseded old older until back")
 	// What stands between these and the end of the clause names an event: "before the move to Kafka".
 	eventWords = []string{"before", "prior to", "ahead of", "preceding", "until", "when", "as of", "by the time of", "at the time of"}
@@ -33,6 +36,9 @@ var (
 // incidents are types of memories about something that happened rather than something that holds: they answer why, and a
 // newer one does not replace an older one.
 var incidents = strings.Fields("error error_resolved fix bug mistake mistake_made failure incident diagnosis root_cause task_failed task_completed")
+
+// undoings are types of memories that take something back: a setting as well as a decision.
+var undoings = strings.Fields("revert reverted rollback undo")
 
 // answers pairs forms of questions with the types of memories that answer them, after the classes of Li and Roth (Learning
 // question classifiers, 2002): reason, person, manner, and of the trade: rule, version, choice. The types are those of the
@@ -69,8 +75,10 @@ func formOf(q Query) form {
 	case has(formerWords), strings.Contains(text, " used to "):
 		f.era = former
 	}
+	asks := func(phrase string) bool { return strings.Contains(text, " "+phrase+" ") }
+	f.now = f.era == present && f.event == "" && (has(nowWords) || slices.ContainsFunc(nowPhrases, asks))
 	for _, a := range answers {
-		if has(a.words) || slices.ContainsFunc(a.phrases, func(p string) bool { return strings.Contains(text, " "+p+" ") }) {
+		if has(a.words) || slices.ContainsFunc(a.phrases, asks) {
 			f.skills = f.skills || a.skills
 			f.add(q.Project, a.types)
 		}

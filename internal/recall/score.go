@@ -75,7 +75,7 @@ func (s *scorer) score(d *Doc, m *match) {
 	}
 	normT := 1 - p.TitleB + p.TitleB*float64(d.LenTitle)/s.avgT
 	normB := 1 - p.BodyB + p.BodyB*float64(d.LenBody)/s.avgB
-	for sig := d.Sig; len(sig) >= sigEntry; sig = sig[sigEntry:] {
+	for sig := d.Sig; len(sig) >= sigEntry && sig[4] != 0; sig = sig[sigEntry:] {
 		i := s.find(binary.BigEndian.Uint32(sig))
 		if i < 0 {
 			continue

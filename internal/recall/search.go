@@ -155,6 +155,9 @@ func squash(x float64) float64 { return 1 - math.Exp(-x) }
 // factor is the product of the multipliers of a memory.
 func (c *compiled) factor(d *Doc) float64 {
 	f := 1 + c.p.Recency*math.Exp2(-c.days(d)/c.p.HalfLife)
+	if c.form.now {
+		f = 1 + c.p.NowRecency*math.Exp2(-c.days(d)/c.p.NowHalf)
+	}
 	if d.Flags&Stale != 0 {
 		f *= c.p.Stale
 	}

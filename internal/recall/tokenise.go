@@ -9,7 +9,7 @@ import (
 )
 
 // TokeniserVersion changes whenever Terms or Index answer differently; an index of another version must be built again.
-const TokeniserVersion = 2
+const TokeniserVersion = 3
 
 const (
 	maxWord  = 64  // bytes of one plain term; longer runs are no words
@@ -199,6 +199,9 @@ func plain(s string, emit func(term, word string)) {
 	s = strings.ToLower(s)
 	if stopWords[s] {
 		return
+	}
+	if long, ok := abbreviations[s]; ok {
+		s = long
 	}
 	term := s
 	if s[0] >= 'a' {

@@ -82,3 +82,37 @@ func TestFormOfAQuestionPrefersWhatAnswersIt(t *testing.T) {
 		}
 	}
 }
+
+// The newest version calls the thing by another name than the question; it says which value it replaced.
+func TestValuesTieVersionsOfDifferentNames(t *testing.T) {
+	t.Parallel()
+	m := recall.NewMemory(1)
+	for i, d := range []recall.Document{
+		{Title: "set the timeout of the media gateway to 10s", Type: "config"},
+		{Title: "media gateway: deadline 10s -> 25s", Type: "config"},
+		{Title: "the media gateway keeps thumbnails for a week", Type: "discovery"},
+		{Title: "media gateway: batch size 100 -> 250", Type: "config"},
+		{Title: "chore(media-gateway): deadline 40s (was 25s)", Type: "config"},
+		{Title: "the media gateway logs to stdout", Type: "discovery"},
+	} {
+		m.Add(recall.Doc{ID: int64(i + 1), Kind: recall.Episodic, CreatedAt: int64(i) * day}, d)
+	}
+	if r := search(t, m, recall.Query{Text: "timeout of the media gateway", Now: 20 * day}); len(r.Hits) == 0 || r.Hits[0].ID != 5 {
+		t.Errorf("the newest is not first: %+v", r.Hits)
+	}
+	if r := search(t, m, recall.Query{Text: "the original timeout of the media gateway", Now: 20 * day}); len(r.Hits) == 0 || r.Hits[0].ID != 1 {
+		t.Errorf("the first is not first: %+v", r.Hits)
+	}
+}
+
+func TestAbbreviationsAreTheirWords(t *testing.T) {
+	t.Parallel()
+	m := recall.NewMemory(1)
+	m.Add(recall.Doc{ID: 1, Kind: recall.Episodic}, recall.Document{Title: "conn leak in the auth svc", Type: "error"})
+	m.Add(recall.Doc{ID: 2, Kind: recall.Episodic}, recall.Document{Title: "logs are rotated daily", Type: "discovery"})
+	for _, text := range []string{"connections of the service", "svc connection"} {
+		if r := search(t, m, recall.Query{Text: text, Now: day}); len(r.Hits) == 0 || r.Hits[0].ID != 1 {
+			t.Errorf("%q: %+v", text, r.Hits)
+		}
+	}
+}
