@@ -6,7 +6,7 @@ type Brief struct {
 	AgentID          string        `json:"agent_id"`
 	SessionID        string        `json:"session_id"`
 	OthersActive     int           `json:"others_active" doc:"other sessions heard within 15 minutes"`
-	Hold             *BriefHold    `json:"hold,omitempty" doc:"you are kept from new work: do as next says"`
+	Hold             string        `json:"hold,omitempty" mcp:"full" doc:"why you are kept from new work, and what to do"`
 	MyLocks          []BriefLock   `json:"my_locks"`
 	MyLocksTotal     int           `json:"my_locks_total"`
 	MyTasks          []BriefTask   `json:"my_tasks"`
@@ -19,13 +19,6 @@ type Brief struct {
 	Handoff          *BriefNote    `json:"handoff,omitempty" doc:"newest handoff that concerns this agent"`
 	Lessons          []BriefLesson `json:"lessons,omitempty" doc:"what earlier agents learned about the files and tasks at hand"`
 	Shortened        bool          `json:"shortened,omitempty" doc:"lists were cut to fit; the totals are right"`
-}
-
-// BriefHold is what keeps the session from new work.
-type BriefHold struct {
-	Reason string `json:"reason" enum:"agent_paused,agent_draining,budget_exhausted"`
-	Why    string `json:"why"`
-	Next   string `json:"next"`
 }
 
 // BriefLock is a lock in a brief.

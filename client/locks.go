@@ -50,9 +50,8 @@ type LockResult struct {
 	FencingToken  string         `json:"fencing_token,omitempty" doc:"grows with every grant; a store can refuse writes with an older one"`
 	Locks         []LockToken    `json:"locks,omitempty" doc:"each path and its token, when there are several"`
 	Reason        string         `json:"reason,omitempty" doc:"on failure: locked_by_other, deadlock, agent_paused or ttl_out_of_range"`
-	Why           string         `json:"why,omitempty" doc:"with reason agent_paused: who paused you, and why"`
 	LockedBy      string         `json:"locked_by,omitempty" doc:"agent in the way"`
-	LockReason    string         `json:"lock_reason,omitempty" doc:"what the agent in the way is doing"`
+	LockReason    string         `json:"lock_reason,omitempty" doc:"what the agent in the way is doing; with agent_paused: who paused you, and why"`
 	Conflicts     []LockConflict `json:"conflicts,omitempty" doc:"everything in the way, at most 20"`
 	FreeNearby    []string       `json:"free_nearby,omitempty" doc:"requested paths that are free, and what is free within a refused directory or glob"`
 	QueuePosition int            `json:"queue_position,omitempty" doc:"place in line, 1 is next"`

@@ -70,9 +70,8 @@ type Agent struct {
 	StartedAt     string   `json:"started_at"`
 	EndedAt       string   `json:"ended_at,omitempty"`
 	DelegatedFrom string   `json:"delegated_from,omitempty"`
-	Hold          string   `json:"hold,omitempty" enum:"pause,drain,budget" doc:"it is kept from new work: see list_holds"`
+	Hold          string   `json:"hold,omitempty" enum:"pause,drain,budget"`
 	HoldReason    string   `json:"hold_reason,omitempty"`
-	HeldBy        string   `json:"held_by,omitempty"`
 }
 
 // Agents is a list of sessions, open ones first, then the last heard.

@@ -54,19 +54,29 @@ type SubmittedTask struct {
 	Blocked bool   `json:"blocked" doc:"waits for dependencies"`
 }
 
+// FlaggedWork says that a submission asks for something destructive and waits for a person. Nothing was put into the queue.
+type FlaggedWork struct {
+	Error            string `json:"error,omitempty" mcp:"full"`             // destructive_operation_blocked
+	Operation        string `json:"operation,omitempty" mcp:"full"`         // the guardrail that it meets, with _ for -: force_push, drop_table, …
+	ApprovalRequired bool   `json:"approval_required,omitempty" mcp:"full"` // it is submitted once a person approves ActID: see ListActs
+	ActID            string `json:"act_id,omitempty" mcp:"full"`
+}
+
 // SubmittedWork is the reply of SubmitWork. TaskID is the first task's.
 type SubmittedWork struct {
-	Success bool   `json:"success"`
+	Success bool   `json:"success" doc:"false: it waits for a person's approval"`
 	TaskID  string `json:"task_id"`
-	Status  string `json:"status" enum:"pending,scheduled"`
+	Status  string `json:"status" enum:"pending,scheduled,awaiting_approval"`
 	Blocked bool   `json:"blocked" doc:"waits for dependencies"`
+	FlaggedWork
 }
 
 // SubmittedTasks is the reply of SubmitTasks, in the order sent.
 type SubmittedTasks struct {
-	Success bool            `json:"success"`
+	Success bool            `json:"success" doc:"false: all of them wait for a person's approval"`
 	TaskIDs []string        `json:"task_ids"`
 	Tasks   []SubmittedTask `json:"tasks"`
+	FlaggedWork
 }
 
 // GetWork claims the best task the caller may take: by priority, then age.
@@ -118,9 +128,9 @@ type Work struct {
 	ClaimedTask
 	Tasks  []BatchClaim `json:"tasks,omitempty" doc:"all of them, when limit is over 1"`
 	Reason string       `json:"reason,omitempty" enum:"no_tasks_available,agent_paused,agent_draining,budget_exhausted"`
-	Held   bool         `json:"held,omitempty" doc:"you are kept from new work, whatever there is: see why and next"`
-	Why    string       `json:"why,omitempty"`
-	Next   string       `json:"next,omitempty"`
+	Held   bool         `json:"held,omitempty" mcp:"full" doc:"kept from new work: see why, next"`
+	Why    string       `json:"why,omitempty" mcp:"full"`
+	Next   string       `json:"next,omitempty" mcp:"full"`
 	Queue  *QueueState  `json:"queue,omitempty" doc:"why there was none"`
 
 	Memories   []Memory `json:"memories,omitempty" doc:"what earlier agents learned about it, at most three"`

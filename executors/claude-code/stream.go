@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/agent-coordinator/agent-coordinator/internal/executor"
@@ -23,6 +25,44 @@ type message struct {
 	Message   struct {
 		Content json.RawMessage `json:"content"`
 	} `json:"message"`
+
+	// What the turn used, in the result: in all, and by model.
+	ID     string           `json:"uuid"`
+	Cost   *float64         `json:"total_cost_usd"`
+	Usage  *tokens          `json:"usage"`
+	Models map[string]model `json:"modelUsage"`
+}
+
+type tokens struct {
+	Input      int64 `json:"input_tokens"`
+	Output     int64 `json:"output_tokens"`
+	CacheRead  int64 `json:"cache_read_input_tokens"`
+	CacheWrite int64 `json:"cache_creation_input_tokens"`
+}
+
+type model struct {
+	Input      int64    `json:"inputTokens"`
+	Output     int64    `json:"outputTokens"`
+	CacheRead  int64    `json:"cacheReadInputTokens"`
+	CacheWrite int64    `json:"cacheCreationInputTokens"`
+	Cost       *float64 `json:"costUSD"`
+}
+
+// used is what the result says of the turn's use, by model where the CLI tells.
+func (m message) used() []executor.Usage {
+	turn := cmp.Or(m.ID, m.SessionID, "turn")
+	var out []executor.Usage
+	for _, name := range slices.Sorted(maps.Keys(m.Models)) {
+		u := m.Models[name]
+		out = append(out, executor.Usage{
+			Key: turn + ":" + name, Model: name, InputTokens: u.Input, OutputTokens: u.Output, CacheReadTokens: u.CacheRead, CacheWriteTokens: u.CacheWrite, Cost: u.Cost,
+		})
+	}
+	if len(out) == 0 && (m.Usage != nil || m.Cost != nil) {
+		u := cmp.Or(m.Usage, &tokens{})
+		out = append(out, executor.Usage{Key: turn, InputTokens: u.Input, OutputTokens: u.Output, CacheReadTokens: u.CacheRead, CacheWriteTokens: u.CacheWrite, Cost: m.Cost})
+	}
+	return out
 }
 
 func (m message) text() string {
@@ -77,6 +117,9 @@ func (s *session) line(ctx context.Context, raw []byte) bool {
 		s.answers(ctx, m)
 	case "result":
 		s.result = &m
+		if list := m.used(); len(list) > 0 {
+			s.note(s.gw.Used(ctx, list))
+		}
 	}
 	return s.fatal == nil
 }

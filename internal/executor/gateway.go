@@ -97,6 +97,22 @@ func (g *Gateway) Stopped(ctx context.Context, exitCode int, reason string) erro
 	return g.Post(ctx, Event{Type: "session_stop", ExitCode: &exitCode, Reason: reason})
 }
 
+// Usage is what one model used in this run. Cost is nil when it is not known.
+type Usage struct {
+	Model            string   `json:"model,omitempty"`
+	InputTokens      int64    `json:"input_tokens"` // without those of the cache
+	OutputTokens     int64    `json:"output_tokens"`
+	CacheReadTokens  int64    `json:"cache_read_tokens"`
+	CacheWriteTokens int64    `json:"cache_write_tokens"`
+	Cost             *float64 `json:"cost_usd,omitempty"`
+	Key              string   `json:"key"` // names this use within the run; the gateway completes it
+}
+
+// Used reports what models used. A report may be sent again: it is counted once.
+func (g *Gateway) Used(ctx context.Context, list []Usage) error {
+	return g.call(ctx, http.MethodPost, "/usage", map[string]any{"session_id": g.session, "reports": list}, nil)
+}
+
 // Session reads the session.
 func (g *Gateway) Session(ctx context.Context) (Session, error) {
 	var out struct {

@@ -223,7 +223,7 @@ const pausedReason = "agent_paused"
 // refusal says who holds what, how long, and what else there is to do.
 func (g *Guard) refusal(ctx context.Context, api *client.AgentCoordinationClient, r client.LockResult) string {
 	if r.Reason == pausedReason {
-		return "Refused by Agent Coordinator: " + r.Why + ". Nothing was changed; " + r.Next + "."
+		return "Refused by Agent Coordinator: " + r.LockReason + ". Nothing was changed; " + r.Next + "."
 	}
 	var b strings.Builder
 	b.WriteString("Refused by Agent Coordinator: ")

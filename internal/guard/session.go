@@ -147,8 +147,8 @@ func briefText(b client.Brief) string {
 	if n := b.OthersLocksTotal - len(b.OthersLocks); n > 0 {
 		fmt.Fprintf(&s, "- and %d more locks of others (check_locks)\n", n)
 	}
-	if b.Hold != nil {
-		s.WriteString("- HELD: " + b.Hold.Why + ". So " + b.Hold.Next + "\n")
+	if b.Hold != "" {
+		s.WriteString("- HELD: " + b.Hold + "\n")
 	}
 	for _, t := range b.MyTasks {
 		fmt.Fprintf(&s, "- your task %s: %s\n", t.TaskID, quote(t.Description))

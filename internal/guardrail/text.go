@@ -59,7 +59,7 @@ var asked = []struct {
 }
 
 // not turns what follows it in a sentence into its opposite.
-var not = regexp.MustCompile(`(?i)\b(not|never|no|don'?t|doesn'?t|won'?t|mustn'?t|cannot|can'?t|without|avoid|avoids|refuses?|refused|forbids?|forbidden|prevents?|blocks?|blocked|detects?|catch(es)?|guards? against|instead of|rather than|disallow(s|ed)?|warns?|why|document|explain(s)?|about)\b[^.!?\n]*$`)
+var not = regexp.MustCompile(`(?i)\b(not|never|no|don'?t|doesn'?t|won'?t|mustn'?t|cannot|can'?t|without|avoid|avoids|refuses?|refused|forbids?|forbidden|prevents?|blocks?|blocked|detects?|catch(es)?|guards? against|instead of|rather than|disallow(s|ed)?|warns?|why|document|explain(s)?|about|tests?\s+(that|for|of|whether|if)|examples?\s+of)\b[^.!?\n]*$`)
 
 // InText says which rules a text in prose meets: the description of a task, the prompt of a run. What a sentence speaks
 // against, or only of, is no finding.

@@ -37,12 +37,15 @@ var problemTypes = map[string]string{
 // outputSchema is d.Out plus the members that any result may carry. Hosts do not show it to the model, so it says
 // only what a program needs: names and types of the top-level members (the whole of tools/list has a budget too; what
 // lies deeper is in the OpenAPI document). Members may be added later, so it is not strict; and it requires none, since
-// a failed call's object has others.
-func outputSchema(d *op.Def) json.RawMessage {
+// a failed call's object has others. For the same reason rare members may go without a declaration.
+func outputSchema(d *op.Def, full bool) json.RawMessage {
 	s := *d.Out
 	s.Required = nil
 	s.Properties = map[string]*huma.Schema{}
 	for name, p := range d.Out.Properties {
+		if !full && slices.Contains(d.RareOut, name) {
+			continue
+		}
 		if t := problemTypes[name]; t != "" && t != p.Type {
 			p = &huma.Schema{}
 		}

@@ -33,7 +33,7 @@ func Tool(d *op.Def, full bool) mcp.Tool {
 	idempotent := d.Tool.Idempotent || readOnly
 	return mcp.Tool{
 		Name: d.Name, Title: d.Title, Description: text,
-		RawInputSchema: inputSchema(d, full), RawOutputSchema: outputSchema(d),
+		RawInputSchema: inputSchema(d, full), RawOutputSchema: outputSchema(d, full),
 		Annotations: mcp.ToolAnnotation{
 			ReadOnlyHint: &readOnly, DestructiveHint: &destructive, IdempotentHint: &idempotent, OpenWorldHint: &never,
 		},

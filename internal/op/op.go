@@ -84,6 +84,7 @@ type Def struct {
 	In, Out                *huma.Schema // without identity members; nested structs inlined
 	PathFields             []string     // input members that hold file paths (tag kind:"path")
 	RareFields             []string     // input members shown over MCP only in the full profile (tag mcp:"full")
+	RareOut                []string     // output members whose schema is shown over MCP only in the full profile (the same tag)
 	Types                  [2]reflect.Type
 
 	defaults map[string]any // of optional members, as JSON would give them
@@ -128,6 +129,7 @@ func Register[In, Out any](c *Catalogue, o Op[In, Out]) {
 		d.Timeout = 5 * time.Second
 	}
 	d.PathFields, d.RareFields = taggedFields(in)
+	_, d.RareOut = taggedFields(out)
 	d.defaults = defaultsOf(d.In)
 	if err := c.check(d); err != nil {
 		panic(fmt.Sprintf("operation %q: %v", d.Name, err))

@@ -21,7 +21,7 @@ func Catalogue(d Deps) *op.Catalogue {
 	brief(c, d.Store)
 	held := heldOps{}
 	locks(c, d, held)
-	work(c, d)
+	work(c, d, held)
 	sessions(c, d.Store)
 	messages(c, d.Store, d.Hub)
 	handoffs(c, d.Store)
@@ -31,7 +31,7 @@ func Catalogue(d Deps) *op.Catalogue {
 	projects(c, d.Store)
 	memory(c, d)
 	orchestrated(c, d.Store)
-	runs(c, d.Store)
+	runs(c, d.Store, held)
 	runners(c, d.Store)
 	blueprints(c, d.Store)
 	policies(c, d.Store, held)

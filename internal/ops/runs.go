@@ -10,11 +10,11 @@ import (
 )
 
 // runs declares the operations of runs.
-func runs(c *op.Catalogue, s *coord.Store) {
+func runs(c *op.Catalogue, s *coord.Store, held heldOps) {
 	op.Register(c, op.Op[client.CreateRun, client.CreatedRun]{
 		Name: "create_run", Title: "Create a run", Text: "Starts a session or resumes one. The first runner that meets the demands of session, blueprint and request executes it; " +
 			"a session has one run at work at a time, a further one waits behind it.",
-		Routes: []op.Route{{Method: "POST", Path: "/runs"}}, Scope: ident.Write, Or: ident.Runner, Listed: true, CLI: "run create", Do: s.CreateRun,
+		Routes: []op.Route{{Method: "POST", Path: "/runs"}}, Scope: ident.Write, Or: ident.Runner, Listed: true, CLI: "run create", Do: guardedRun(s, held),
 	})
 	op.Register(c, op.Op[client.ListRuns, client.Runs]{
 		Name: "list_runs", Title: "List runs", Text: "Runs of the project, by pages.",

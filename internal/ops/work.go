@@ -9,9 +9,9 @@ import (
 )
 
 // work declares the operations of the work queue.
-func work(c *op.Catalogue, d Deps) {
+func work(c *op.Catalogue, d Deps, held heldOps) {
 	workers(c, d)
-	submitters(c, d)
+	submitters(c, d, held)
 	workReads(c, d)
 }
 
@@ -76,17 +76,30 @@ func workers(c *op.Catalogue, d Deps) {
 }
 
 // submitters declares what an agent or person does that gives tasks.
-func submitters(c *op.Catalogue, d Deps) {
+func submitters(c *op.Catalogue, d Deps, held heldOps) {
 	s := d.Store
 	op.Register(c, op.Op[client.SubmitWork, client.SubmittedWork]{
 		Name: "submit_work", Title: "Submit work", Text: "Puts a task into the queue. It is ready once its dependencies completed and its start time came; the first agent that meets its demands gets it.",
 		Routes: []op.Route{{Method: "POST", Path: "/work/submit"}}, Scope: ident.Write, CLI: "work submit", Aliases: map[string]string{"task_description": "description"},
-		Tool: op.Tool{Profile: op.Core, Text: "Queue a task for any agent."}, RefuseEmpty: true, Do: s.SubmitWork,
+		Tool: op.Tool{Profile: op.Core, Text: "Queue a task for any agent."}, RefuseEmpty: true,
+		Do: guarded(s, held, "submit_work", func(in client.SubmitWork) []client.TaskSpec { return []client.TaskSpec{in.TaskSpec} },
+			func(f client.FlaggedWork) client.SubmittedWork {
+				return client.SubmittedWork{Status: "awaiting_approval", FlaggedWork: f}
+			}, s.SubmitWork),
 	})
 	op.Register(c, op.Op[client.SubmitTasks, client.SubmittedTasks]{
 		Name: "submit_tasks", Title: "Submit several tasks", Text: "Puts many tasks into the queue, all or none. depends_on may name tasks of the batch by their ref. Cycles are refused.",
 		Routes: []op.Route{{Method: "POST", Path: "/work/submit/batch"}}, Scope: ident.Write, CLI: "work submit-many",
-		Tool: op.Tool{Profile: op.Full}, RefuseEmpty: true, Do: s.SubmitTasks,
+		Tool: op.Tool{Profile: op.Full}, RefuseEmpty: true,
+		Do: guarded(s, held, "submit_tasks", func(in client.SubmitTasks) []client.TaskSpec {
+			var out []client.TaskSpec
+			for _, t := range in.Tasks {
+				out = append(out, t.TaskSpec)
+			}
+			return out
+		}, func(f client.FlaggedWork) client.SubmittedTasks {
+			return client.SubmittedTasks{TaskIDs: []string{}, Tasks: []client.SubmittedTask{}, FlaggedWork: f}
+		}, s.SubmitTasks),
 	})
 	op.Register(c, op.Op[client.CancelWork, client.TaskChange]{
 		Name: "cancel_work", Title: "Cancel a task", Text: "Cancels a task for good, with everything that depends on it. For its submitter, its claimant, or a reviewer.",

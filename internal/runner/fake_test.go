@@ -77,6 +77,7 @@ type fake struct {
 	down     int            // answer 503 so often
 	holding  time.Duration  // of a poll
 	posted   []map[string]any
+	used     []map[string]any
 	deleted  []string
 }
 
@@ -125,6 +126,10 @@ func (f *fake) handler() http.Handler {
 	mux.HandleFunc("POST /sessions/{id}/events", func(w http.ResponseWriter, r *http.Request) {
 		f.change(func() { f.events = append(f.events, decode(r)) })
 		answer(w, 200, map[string]any{"ok": true})
+	})
+	mux.HandleFunc("POST /usage", func(w http.ResponseWriter, r *http.Request) {
+		f.change(func() { f.used = append(f.used, decode(r)) })
+		answer(w, 200, map[string]any{"success": true, "counted": 1})
 	})
 	mux.HandleFunc("PATCH /sessions/{id}/metadata", func(w http.ResponseWriter, r *http.Request) {
 		f.change(func() { f.posted = append(f.posted, decode(r)) })

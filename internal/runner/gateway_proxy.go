@@ -120,6 +120,8 @@ func (r *Runner) gatewayHandler() http.Handler {
 				delete(body, "session_id")
 				return ""
 			})
+		case route == "POST /usage":
+			r.usage(w, req, j)
 		case !passable(path):
 			refuse(w, http.StatusForbidden, "an executor may not act as the runner")
 		default:
@@ -146,50 +148,78 @@ func passable(path string) bool {
 
 // enriched sends the body, changed by f, to the session's endpoint and the answer back. f returns what is missing.
 func (r *Runner) enriched(w http.ResponseWriter, req *http.Request, j *job, endpoint string, f func(map[string]any) string) {
+	if raw := r.complete(w, req, j, f); raw != nil {
+		r.forward(w, req, j, "/sessions/"+url.PathEscape(j.SessionID)+"/"+endpoint, raw)
+	}
+}
+
+// usage passes on what an executor says that its run used, as the use of that run: keys are the run's own.
+func (r *Runner) usage(w http.ResponseWriter, req *http.Request, j *job) {
+	raw := r.complete(w, req, j, func(body map[string]any) string {
+		reports, _ := body["reports"].([]any)
+		for _, x := range reports {
+			report, ok := x.(map[string]any)
+			key, _ := report["key"].(string)
+			if !ok || key == "" {
+				return "each of reports needs a key"
+			}
+			report["key"] = "run:" + j.RunID + ":" + key
+			report["run_id"], report["session"], report["agent"], report["source"] = j.RunID, j.SessionID, agentID(j), "executor"
+		}
+		delete(body, "session_id")
+		return ""
+	})
+	if raw != nil {
+		r.forward(w, req, j, "/usage", raw)
+	}
+}
+
+// complete reads the body of a call about the job's session, changed by f; nil: the call was refused.
+func (r *Runner) complete(w http.ResponseWriter, req *http.Request, j *job, f func(map[string]any) string) []byte {
 	raw, err := io.ReadAll(req.Body)
 	if err != nil {
 		refuse(w, http.StatusRequestEntityTooLarge, "the request body is too large")
-		return
+		return nil
 	}
 	if len(bytes.TrimSpace(raw)) == 0 {
 		refuse(w, http.StatusBadRequest, "Request body required")
-		return
+		return nil
 	}
 	var body map[string]any
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	decoder.UseNumber() // large numbers in tool output pass unchanged
 	if err := decoder.Decode(&body); err != nil {
 		refuse(w, http.StatusBadRequest, "Invalid JSON: "+err.Error())
-		return
+		return nil
 	}
 	session, _ := body["session_id"].(string)
 	if session == "" {
 		refuse(w, http.StatusBadRequest, "session_id required")
-		return
+		return nil
 	}
 	if session != j.SessionID {
 		refuse(w, http.StatusForbidden, "the session is not this run's")
-		return
+		return nil
 	}
 	if missing := f(body); missing != "" {
 		refuse(w, http.StatusBadRequest, missing)
-		return
+		return nil
 	}
 	if raw, err = json.Marshal(body); err != nil {
 		refuse(w, http.StatusBadRequest, "Invalid JSON: "+err.Error())
-		return
+		return nil
 	}
-	r.forward(w, req, "/sessions/"+url.PathEscape(session)+"/"+endpoint, raw)
+	return raw
 }
 
 // forward sends the request; while the coordinator is away it is repeated with the same request key, for at most
 // gatewayPatience.
-func (r *Runner) forward(w http.ResponseWriter, req *http.Request, path string, body []byte) {
+func (r *Runner) forward(w http.ResponseWriter, req *http.Request, j *job, path string, body []byte) {
 	ctx, cancel := context.WithTimeout(req.Context(), gatewayTimeout)
 	defer cancel()
 	key, began, pause := randomToken(16), time.Now(), r.newBackoff()
 	for {
-		status, answer, err := r.forwardOnce(ctx, req.Method, path, key, body)
+		status, answer, err := r.forwardOnce(ctx, req.Method, j, path, key, body)
 		away := err != nil || status == http.StatusBadGateway || status == http.StatusServiceUnavailable || status == http.StatusGatewayTimeout
 		if away && time.Since(began) < gatewayPatience && pause.wait(ctx) {
 			continue
@@ -205,7 +235,7 @@ func (r *Runner) forward(w http.ResponseWriter, req *http.Request, path string, 
 	}
 }
 
-func (r *Runner) forwardOnce(ctx context.Context, method, path, key string, body []byte) (int, []byte, error) {
+func (r *Runner) forwardOnce(ctx context.Context, method string, j *job, path, key string, body []byte) (int, []byte, error) {
 	req, err := http.NewRequestWithContext(ctx, method, r.api.base+path, bytes.NewReader(body))
 	if err != nil {
 		return 0, nil, err

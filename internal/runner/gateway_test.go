@@ -62,6 +62,9 @@ func TestGateway(t *testing.T) {
 		{"foreign session", "POST", base + "/events", `{"session_id":"ses_other"}`, 403, "not this run's"},
 		{"event", "POST", base + "/events", `{"session_id":"ses_run_g","event_type":"post_tool","tool_output":12345678901234567890}`, 200, "ok"},
 		{"metadata", "PATCH", base + "/metadata", `{"session_id":"ses_run_g","last_resumed_at":"now"}`, 200, "ok"},
+		{"use without a key", "POST", base + "/usage", `{"session_id":"ses_run_g","reports":[{}]}`, 400, "needs a key"},
+		{"use of another session", "POST", base + "/usage", `{"session_id":"ses_other","reports":[]}`, 403, "not this run's"},
+		{"use", "POST", base + "/usage", `{"session_id":"ses_run_g","reports":[{"key":"opus","agent":"somebody","input_tokens":12345678901234567}]}`, 200, "counted"},
 		{"passed on", "GET", base + "/agents/nobody?raw=true", ``, 404, "Agent not found: nobody"},
 		{"as the runner", "POST", base + "/runner/heartbeat", `{}`, 403, "act as the runner"},
 		{"as the runner, disguised", "POST", base + "/x/..%2frunner/heartbeat", `{}`, 403, "act as the runner"},
@@ -77,6 +80,13 @@ func TestGateway(t *testing.T) {
 	defer f.mu.Unlock()
 	if got := f.posted[0]; got["session_id"] != nil || got["last_resumed_at"] != "now" {
 		t.Errorf("metadata sent: %v", got)
+	}
+	if len(f.used) != 1 {
+		t.Fatalf("use sent: %v", f.used)
+	}
+	use, _ := f.used[0]["reports"].([]any)[0].(map[string]any)
+	if use["key"] != "run:"+j.RunID+":opus" || use["run_id"] != j.RunID || use["session"] != j.SessionID || use["agent"] != agentID(j) || use["source"] != "executor" {
+		t.Errorf("use sent: %v", use)
 	}
 }
 

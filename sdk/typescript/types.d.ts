@@ -148,8 +148,7 @@ export interface Agents {
     current_task?: string;
     delegated_from?: string;
     ended_at?: string;
-    held_by?: string;
-    /** it is kept from new work: see list_holds (one of pause, drain, budget) */
+    /** one of pause, drain, budget */
     hold?: "pause" | "drain" | "budget";
     hold_reason?: string;
     /** absent: it never sent one and so cannot lapse */
@@ -290,13 +289,8 @@ export interface Brief {
     next_steps: Array<string> | null;
     summary: string;
   };
-  /** you are kept from new work: do as next says */
-  hold?: {
-    next: string;
-    /** one of agent_paused, agent_draining, budget_exhausted */
-    reason: "agent_paused" | "agent_draining" | "budget_exhausted";
-    why: string;
-  };
+  /** why you are kept from new work, and what to do */
+  hold?: string;
   /** what earlier agents learned about the files and tasks at hand */
   lessons?: Array<{
     memory_id?: string;
@@ -1717,7 +1711,7 @@ export interface LockResult {
   file_path?: string;
   /** requested paths that are free, and what is free within a refused directory or glob */
   free_nearby?: Array<string> | null;
-  /** what the agent in the way is doing */
+  /** what the agent in the way is doing; with agent_paused: who paused you, and why */
   lock_reason?: string;
   /** agent in the way */
   locked_by?: string;
@@ -1740,8 +1734,6 @@ export interface LockResult {
   ticket?: string;
   /** milliseconds spent waiting */
   waited_ms?: number;
-  /** with reason agent_paused: who paused you, and why */
-  why?: string;
 }
 
 export interface LockState {
@@ -3300,6 +3292,11 @@ export interface SubmittedChangeset {
 }
 
 export interface SubmittedTasks {
+  act_id?: string;
+  approval_required?: boolean;
+  error?: string;
+  operation?: string;
+  /** false: all of them wait for a person's approval */
   success: boolean;
   task_ids: Array<string> | null;
   tasks: Array<{
@@ -3312,10 +3309,15 @@ export interface SubmittedTasks {
 }
 
 export interface SubmittedWork {
+  act_id?: string;
+  approval_required?: boolean;
   /** waits for dependencies */
   blocked: boolean;
-  /** one of pending, scheduled */
-  status: "pending" | "scheduled";
+  error?: string;
+  operation?: string;
+  /** one of pending, scheduled, awaiting_approval */
+  status: "pending" | "scheduled" | "awaiting_approval";
+  /** false: it waits for a person's approval */
   success: boolean;
   task_id: string;
 }
@@ -3921,7 +3923,7 @@ export interface Work {
   description?: string;
   /** lock these before you begin */
   files?: Array<string> | null;
-  /** you are kept from new work, whatever there is: see why and next */
+  /** kept from new work: see why, next */
   held?: boolean;
   /** what the submitter sent along */
   input_data?: unknown;

@@ -144,7 +144,7 @@ set jit = off set plan_cache_mode = force_generic_plan set enable_seqscan = off 
 declare v_me public.agent_sessions := coord.lock_enter(p_project, p_session); v_now timestamptz := coord.now();
   v_keys coord.lock_key[] := coord.lock_keys(p_home, p_space, p_kind, p_base, p_key, p_path, p_repo, p_re, p_pre, p_lk, p_branch, p_mode);
   v_anc text[]; v_lit text[]; v_b coord.lock_blocker[]; v_live coord.lock_blocker[]; v_edges coord.lock_edge[] := '{}'; v_expired int;
-  v_before bigint := coalesce(p_ticket, 9223372036854775807); v_joining boolean := false; v_taken jsonb; v_wake jsonb := '[]'; v_hold public.holds;
+  v_before bigint := coalesce(p_ticket, 9223372036854775807); v_joining boolean := false; v_taken jsonb; v_wake jsonb := '[]'; v_hold public.holds; v_refusal jsonb;
 begin
   if p_minutes not between 1 and 480 then
     return jsonb_build_object('success', false, 'action', 'blocked', 'reason', 'ttl_out_of_range', 'next', 'give ttl_minutes between 1 and 480');
@@ -153,7 +153,8 @@ begin
   if v_hold.project_id is not null and exists (select from unnest(v_keys) k where not exists (select from public.file_locks l where l.project_id = p_project
       and l.space = k.space and l.base = k.base and l.key = k.key and l.branch = k.branch and l.session_id = p_session and l.mode = k.mode and l.expires_at > v_now)) then
     if p_ticket is not null then v_wake := coord.cancel_wait(p_project, p_session, p_ticket) -> 'wake'; end if;
-    return coord.hold_refusal(v_hold) || jsonb_build_object('success', false, 'action', 'blocked', 'file_path', v_keys[1].pfx || v_keys[1].path, 'wake', v_wake);
+    v_refusal := coord.hold_refusal(v_hold);
+    return (v_refusal - 'why') || jsonb_build_object('success', false, 'lock_reason', v_refusal -> 'why', 'action', 'blocked', 'file_path', v_keys[1].pfx || v_keys[1].path, 'wake', v_wake);
   end if;
   if p_space[1] = all (p_space) then
     v_anc := array(select distinct a collate "C" from unnest(v_keys) k cross join unnest(k.anc) a order by 1);

@@ -293,7 +293,7 @@ begin
       where r.project_id = p_project and r.agent_id = v_s.agent_id and r.read_at is null limit 100) x))
     || coord.brief_locks(p_project, p_session, v_now) || coord.brief_work(p_project, v_s);
   v_hold := coord.dispatch_hold(p_project, v_s.agent_id, p_session);
-  if v_hold.project_id is not null then v_out := v_out || pg_catalog.jsonb_build_object('hold', coord.hold_refusal(v_hold)); end if;
+  if v_hold.project_id is not null then v_out := v_out || pg_catalog.jsonb_build_object('hold', coord.hold_refusal(v_hold) ->> 'why' || '; so ' || (coord.hold_refusal(v_hold) ->> 'next')); end if;
   v_out := v_out || pg_catalog.jsonb_build_object('messages', (
       select coalesce(pg_catalog.jsonb_agg(pg_catalog.jsonb_strip_nulls(pg_catalog.jsonb_build_object(
       'message_id', m.id, 'from', m.sender, 'kind', m.kind, 'text', coord.cut(m.text, 180), 'more', nullif(pg_catalog.octet_length(m.text) > 180, false),
@@ -340,7 +340,7 @@ begin
       'last_heartbeat', coord.ts(s.heartbeat_at), 'started_at', coord.ts(s.started_at), 'ended_at', coord.ts(s.ended_at),
       'delegated_from', s.metadata ->> 'delegated_from', 'locks_expired', nullif(a.locks_expired, 0),
       'locks_held', coalesce(l.n, 0), 'tasks_held', coalesce(t.n, 0),
-      'hold', h.kind, 'hold_reason', h.reason, 'held_by', h.set_by))
+      'hold', h.kind, 'hold_reason', h.reason))
       order by s.status <> 'active', s.heard desc, s.id)
     into v_n, v_rows
     from page s left join public.agents a on a.project_id = s.project_id and a.agent_id = s.agent_id

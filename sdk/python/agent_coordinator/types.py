@@ -199,9 +199,8 @@ class AgentsAgents(_AgentsAgentsRequired, total=False):
     current_task: str
     delegated_from: str
     ended_at: str
-    held_by: str
     hold: Literal["pause", "drain", "budget"]
-    """it is kept from new work: see list_holds (one of pause, drain, budget)"""
+    """one of pause, drain, budget"""
     hold_reason: str
     last_heartbeat: str
     """absent: it never sent one and so cannot lapse"""
@@ -371,15 +370,6 @@ class BriefHandoff(TypedDict):
     summary: str
 
 
-class BriefHold(TypedDict):
-    """you are kept from new work: do as next says"""
-
-    next: str
-    reason: Literal["agent_paused", "agent_draining", "budget_exhausted"]
-    """one of agent_paused, agent_draining, budget_exhausted"""
-    why: str
-
-
 class _BriefLessonsRequired(TypedDict):
     text: str
 
@@ -468,8 +458,8 @@ class _BriefRequired(TypedDict):
 class Brief(_BriefRequired, total=False):
     handoff: BriefHandoff
     """newest handoff that concerns this agent"""
-    hold: BriefHold
-    """you are kept from new work: do as next says"""
+    hold: str
+    """why you are kept from new work, and what to do"""
     lessons: Optional[List[BriefLessons]]
     """what earlier agents learned about the files and tasks at hand"""
     shortened: bool
@@ -2150,7 +2140,7 @@ class LockResult(_LockResultRequired, total=False):
     free_nearby: Optional[List[str]]
     """requested paths that are free, and what is free within a refused directory or glob"""
     lock_reason: str
-    """what the agent in the way is doing"""
+    """what the agent in the way is doing; with agent_paused: who paused you, and why"""
     locked_by: str
     """agent in the way"""
     locks: Optional[List[LockResultLocks]]
@@ -2167,8 +2157,6 @@ class LockResult(_LockResultRequired, total=False):
     """number drawn while it waited"""
     waited_ms: int
     """milliseconds spent waiting"""
-    why: str
-    """with reason agent_paused: who paused you, and why"""
 
 
 class _LockStateLockRequired(TypedDict):
@@ -4074,19 +4062,35 @@ class SubmittedTasksTasks(TypedDict):
     task_id: str
 
 
-class SubmittedTasks(TypedDict):
+class _SubmittedTasksRequired(TypedDict):
     success: bool
+    """false: all of them wait for a person's approval"""
     task_ids: Optional[List[str]]
     tasks: Optional[List[SubmittedTasksTasks]]
 
 
-class SubmittedWork(TypedDict):
+class SubmittedTasks(_SubmittedTasksRequired, total=False):
+    act_id: str
+    approval_required: bool
+    error: str
+    operation: str
+
+
+class _SubmittedWorkRequired(TypedDict):
     blocked: bool
     """waits for dependencies"""
-    status: Literal["pending", "scheduled"]
-    """one of pending, scheduled"""
+    status: Literal["pending", "scheduled", "awaiting_approval"]
+    """one of pending, scheduled, awaiting_approval"""
     success: bool
+    """false: it waits for a person's approval"""
     task_id: str
+
+
+class SubmittedWork(_SubmittedWorkRequired, total=False):
+    act_id: str
+    approval_required: bool
+    error: str
+    operation: str
 
 
 class _TaskChangeRequired(TypedDict):
@@ -4931,7 +4935,7 @@ class Work(_WorkRequired, total=False):
     files: Optional[List[str]]
     """lock these before you begin"""
     held: bool
-    """you are kept from new work, whatever there is: see why and next"""
+    """kept from new work: see why, next"""
     input_data: Any
     """what the submitter sent along"""
     last_error: str
