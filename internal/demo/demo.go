@@ -53,7 +53,7 @@ type stage struct {
 
 // Run runs it. ok is false when a claim did not hold; an error means that it could not be run to its end.
 func Run(ctx context.Context, o Options) (ok bool, err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, 2*time.Minute, errors.New("the demonstration took longer than two minutes"))
+	ctx, cancel := context.WithTimeoutCause(ctx, 5*time.Minute, errors.New("the demonstration took longer than five minutes"))
 	defer cancel()
 	began := time.Now()
 	s := &stage{opts: o, cat: ops.Catalogue(ops.Deps{}), tell: &teller{out: o.Out, quiet: o.Quiet}}
@@ -61,7 +61,9 @@ func Run(ctx context.Context, o Options) (ok bool, err error) {
 	if err := s.build(ctx); err != nil {
 		return false, err
 	}
-	for _, act := range []func(context.Context) error{s.sameFile, s.queue, s.staleToken, s.thirtyTasks, s.killed, s.twice, s.borrowed} {
+	for _, act := range []func(context.Context) error{
+		s.sameFile, s.refusedEdit, s.queue, s.staleToken, s.thirtyTasks, s.handedOver, s.verdict, s.killed, s.twice, s.borrowed,
+	} {
 		if err := act(ctx); err != nil {
 			return false, err
 		}
@@ -96,6 +98,9 @@ func (s *stage) build(ctx context.Context) error {
 	if err := os.Mkdir(filepath.Join(s.dir, folder), 0o700); err != nil {
 		return err
 	}
+	if err := os.Mkdir(s.forge(), 0o755); err != nil { //nolint:gosec // as above: the gateway's git reads it
+		return err
+	}
 	if err := s.startAPI(ctx); err != nil {
 		return err
 	}
@@ -127,7 +132,7 @@ func (s *stage) build(ctx context.Context) error {
 // startAPI runs `coordctl up` and reads what it prints once all answers.
 func (s *stage) startAPI(ctx context.Context) error {
 	s.host = exec.Command(s.opts.Coordctl, "up", "--addr", "127.0.0.1:0", "--json")
-	s.host.Env = s.env
+	s.host.Env = append(append([]string{}, s.env...), s.verdictEnv()...)
 	s.host.WaitDelay = 5 * time.Second
 	var said strings.Builder
 	s.host.Stderr = &said

@@ -111,6 +111,9 @@ func Decode(host Host, raw []byte, cwd string) (Call, error) {
 		c.Response = in.Output
 	}
 	_ = json.Unmarshal(in.Prompt, &c.Prompt) // anything but a text is nothing to learn from
+	if _, said, ok := strings.Cut(c.Prompt, "</hook_context>"); ok {
+		c.Prompt = strings.TrimSpace(said) // Gemini CLI puts what hooks said in front
+	}
 	_ = json.Unmarshal(in.Error, &c.Error)
 	if e, ok := events[in.Event]; ok {
 		c.Event = e

@@ -61,7 +61,9 @@ func (c Call) outcome() result {
 		return result{Failed: true, Text: string(r.Error)}
 	case len(r.LLMContent) > 0:
 		_ = json.Unmarshal(r.LLMContent, &text) // a text, or nothing to read
-		return spoken(text)
+		said := spoken(text)
+		said.Worked = said.Worked || !said.Failed && strings.Contains(text, "Output: ") // Gemini CLI names codes of failures only
+		return said
 	}
 	return result{Worked: c.Host == ClaudeCode && r.Stdout != nil}
 }

@@ -42,6 +42,7 @@ func TestOutcome(t *testing.T) {
 		{Codex, "PostToolUse", `"{\"output\":\"x\",\"metadata\":{\"exit_code\":1}}"`, false, true},
 		{Cursor, "postToolUse", `{"exitCode":0,"stdout":"x"}`, true, false},
 		{Gemini, "AfterTool", `{"llmContent":"Output: x\nExit Code: 3","returnDisplay":"x"}`, false, true},
+		{Gemini, "AfterTool", `{"llmContent":"<untrusted_context>\nOutput: ok\nProcess Group PGID: 1\n</untrusted_context>","returnDisplay":"ok"}`, true, false},
 		{Gemini, "AfterTool", `{"error":{"message":"no"}}`, false, true},
 		{Codex, "PostToolUse", `"just text"`, false, false},
 		{Codex, "PostToolUse", `[1]`, false, false},

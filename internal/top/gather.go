@@ -49,7 +49,7 @@ func Gather(ctx context.Context, api *client.AgentCoordinationClient, project st
 		name string
 		do   func(context.Context, *client.AgentCoordinationClient, *Snapshot, time.Time) error
 	}{
-		{"approvals", approvals}, {"changes", changes}, {"violations", violations}, {"agents", agents}, {"locks", locks}, {"queue", queue}, {"runs", runs}, {"runners", runners},
+		{"approvals", approvals}, {"acts", acts}, {"changes", changes}, {"violations", violations}, {"agents", agents}, {"locks", locks}, {"queue", queue}, {"runs", runs}, {"runners", runners},
 	} {
 		err := part.do(ctx, api, &s, now)
 		var e *client.Error
@@ -75,6 +75,14 @@ func approvals(ctx context.Context, api *client.AgentCoordinationClient, s *Snap
 	list, err := api.ListApprovals(ctx, client.ListApprovals{Limit: 200})
 	for _, a := range list.Approvals {
 		s.Needs = append(s.Needs, Need{"decide", "approve " + cmp.Or(a.Title, a.Branch, a.HeadSHA) + " (" + a.Policy + ")", a.Reason, a.OpenedAt})
+	}
+	return err
+}
+
+func acts(ctx context.Context, api *client.AgentCoordinationClient, s *Snapshot, _ time.Time) error {
+	list, err := api.ListActs(ctx, client.ListActs{Limit: 200})
+	for _, a := range list.Acts {
+		s.Needs = append(s.Needs, Need{"decide", "approve " + a.Title, a.Why, a.CreatedAt})
 	}
 	return err
 }
