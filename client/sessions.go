@@ -72,6 +72,7 @@ type Agent struct {
 	DelegatedFrom string   `json:"delegated_from,omitempty"`
 	Hold          string   `json:"hold,omitempty" enum:"pause,drain,budget"`
 	HoldReason    string   `json:"hold_reason,omitempty"`
+	HeldBy        string   `json:"held_by,omitempty"`
 }
 
 // Agents is a list of sessions, open ones first, then the last heard.

@@ -43,19 +43,20 @@ const ProbeName = "AgentCoordinatorProbe"
 
 // Call is one call of a hook.
 type Call struct {
-	Host     Host
-	Event    Event
-	HostName string // the event as the host spells it, which answers repeat
-	Session  string // the host's session id
-	Cwd      string
-	Tool     string
-	Input    json.RawMessage // the tool's arguments
-	Again    bool            // Stop: the agent goes on only because a hook asked it to
-	Alone    bool            // the host was told to ask its person about nothing
-	Prompt   string          // what the person said
-	Source   string          // SessionStart: startup, resume, clear, compact
-	Response json.RawMessage // what the tool answered
-	Error    string          // how it failed
+	Host       Host
+	Event      Event
+	HostName   string // the event as the host spells it, which answers repeat
+	Session    string // the host's session id
+	Cwd        string
+	Tool       string
+	Input      json.RawMessage // the tool's arguments
+	Again      bool            // Stop: the agent goes on only because a hook asked it to
+	Transcript string          // file in which the host writes down the session; empty: it names none
+	Alone      bool            // the host was told to ask its person about nothing
+	Prompt     string          // what the person said
+	Source     string          // SessionStart: startup, resume, clear, compact
+	Response   json.RawMessage // what the tool answered
+	Error      string          // how it failed
 }
 
 // ErrInput says that what came on stdin is not a hook's input of this host.
@@ -74,6 +75,7 @@ type hookInput struct {
 	FilePath       string          `json:"file_path"` // Cursor's afterFileEdit
 	StopHookActive bool            `json:"stop_hook_active"`
 	Mode           string          `json:"permission_mode"` // Claude Code
+	Transcript     string          `json:"transcript_path"` // Claude Code
 	Prompt         json.RawMessage `json:"prompt"`          // a text; Cursor's may be an object
 	Source         string          `json:"source"`
 	Response       json.RawMessage `json:"tool_response"`
@@ -104,7 +106,7 @@ func Decode(host Host, raw []byte, cwd string) (Call, error) {
 		return Call{}, fmt.Errorf("%w: it has no hook_event_name", ErrInput)
 	}
 	c := Call{
-		Host: host, HostName: in.Event, Event: Other, Session: in.SessionID, Cwd: in.Cwd, Tool: in.Tool, Input: in.Input, Again: in.StopHookActive, Alone: in.Mode == "bypassPermissions" || in.Mode == "dontAsk",
+		Host: host, HostName: in.Event, Event: Other, Session: in.SessionID, Cwd: in.Cwd, Tool: in.Tool, Input: in.Input, Again: in.StopHookActive, Transcript: in.Transcript, Alone: in.Mode == "bypassPermissions" || in.Mode == "dontAsk",
 		Source: in.Source, Response: in.Response,
 	}
 	if len(c.Response) == 0 {
@@ -117,6 +119,9 @@ func Decode(host Host, raw []byte, cwd string) (Call, error) {
 	_ = json.Unmarshal(in.Error, &c.Error)
 	if e, ok := events[in.Event]; ok {
 		c.Event = e
+	}
+	if host != ClaudeCode {
+		c.Transcript = "" // another format
 	}
 	if c.Session == "" {
 		c.Session = in.ConversationID

@@ -3,10 +3,12 @@ package guard_test
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/agent-coordinator/agent-coordinator/client"
 	"github.com/agent-coordinator/agent-coordinator/internal/guard"
@@ -235,5 +237,38 @@ func TestAPausedAgentsEditIsRefused(t *testing.T) {
 	}
 	if d := w.hook("bob", w.bob, "PreToolUse", "Edit", edit); d.Deny != "" {
 		t.Errorf("%+v", d)
+	}
+}
+
+// What the host's transcript says of the models' use is reported when the turn ends, each answer once, however often its
+// lines are read.
+func TestTheTranscriptsUseIsReported(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	file := filepath.Join(t.TempDir(), "s.jsonl")
+	say := func(lines ...string) {
+		f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+		if err == nil {
+			_, err = f.WriteString(strings.Join(lines, "\n"))
+		}
+		if err := errors.Join(err, f.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stop := func() {
+		w.ask("bob", w.bob, map[string]any{"hook_event_name": "Stop", "transcript_path": file}, guard.ClaudeCode)
+	}
+	answer := func(id, tokens string) string {
+		return `{"type":"assistant","timestamp":"` + time.Now().UTC().Format(time.RFC3339) + `","message":{"id":"` + id + `","model":"opus","usage":{"input_tokens":` + tokens + `,"cache_read_input_tokens":100}}}`
+	}
+	w.hook("bob", w.bob, "SessionStart", "", nil)
+	say(`{"type":"user","message":{"content":"go"}}`, answer("m1", "1"), answer("m1", "2"), `not json`, answer("m2", "3"), "", answer("m3", "4")[:40])
+	stop()
+	stop()
+	say(answer("m3", "4")[40:], answer("m2", "3"), "")
+	stop()
+	got, err := w.api("ana").UsageSummary(t.Context(), client.UsageQuery{By: "session"})
+	if err != nil || len(got.Groups) != 1 || got.Groups[0].Key != "bob-s" || got.Total.Reports != 3 || got.Total.InputTokens != 9 || got.Total.CacheReadTokens != 300 || got.Total.Uncosted != 3 {
+		t.Errorf("%+v, %v", got, err)
 	}
 }

@@ -150,7 +150,7 @@ var looking = []string{
 	"du", "df", "less", "more", "ln", "chmod", "chown", "set", "source", ".", "exit", "cd", "pushd", "popd", "read", "wait", "man", "history", "coordctl", "apply_patch", ":",
 }
 
-// words lists the simple commands of a script that do something, as their literal words.
+// working lists the simple commands of a script that do something, as their literal words.
 func working(command string) [][]string {
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(command), "")
 	if err != nil {

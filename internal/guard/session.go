@@ -95,7 +95,7 @@ func (g *Guard) release(ctx context.Context, c Call) error {
 			return err
 		}
 	}
-	return g.turn(ctx, api, c, w.Root)
+	return errors.Join(g.used(ctx, api, c), g.turn(ctx, api, c, w.Root))
 }
 
 // end closes the session: what it learnt is kept, its locks are free, its tasks go back. What could not be kept within
@@ -118,6 +118,7 @@ func (g *Guard) end(ctx context.Context, c Call) error {
 		}
 		cancel()
 	}
+	kept = errors.Join(kept, g.used(ctx, api, c))
 	_, err = api.EndSession(ctx, client.EndSession{})
 	return errors.Join(kept, err)
 }

@@ -50,6 +50,7 @@ type Op[In, Out any] struct {
 	Routes  []Route // the first is canonical; the others are old spellings
 	Scope   ident.Scope
 	Acts    bool              // acts for an agent: agent_id is needed, a session is opened
+	Mailbox bool              // acts for an agent where one is named: a person who calls has an address of their own
 	Tool    Tool              // zero: no tool
 	CLI     string            // "lock acquire": words of the coordctl command; empty: derived from Name
 	Aliases map[string]string // old field spelling → field
@@ -73,7 +74,7 @@ type Def struct {
 	Name, Title, Text, CLI string
 	Routes                 []Route
 	Scope                  ident.Scope
-	Acts, Waits            bool
+	Acts, Waits, Mailbox   bool
 	RefuseEmpty            bool
 	Or                     ident.Scope
 	Status                 int
@@ -115,7 +116,7 @@ func (c *Catalogue) Get(name string) *Def { return c.byName[name] }
 func Register[In, Out any](c *Catalogue, o Op[In, Out]) {
 	in, out := reflect.TypeFor[In](), reflect.TypeFor[Out]()
 	d := &Def{
-		Name: o.Name, Title: o.Title, Text: o.Text, CLI: o.CLI, Routes: o.Routes, Scope: o.Scope, Acts: o.Acts, Waits: o.Waits,
+		Name: o.Name, Title: o.Title, Text: o.Text, CLI: o.CLI, Routes: o.Routes, Scope: o.Scope, Acts: o.Acts, Waits: o.Waits, Mailbox: o.Mailbox,
 		RefuseEmpty: o.RefuseEmpty, Or: o.Or, Status: o.Status, Listed: o.Listed, Tool: o.Tool, Timeout: o.Timeout, Aliases: o.Aliases, Types: [2]reflect.Type{in, out},
 		In: schemaOf(c.reg, in), Out: outSchema(c.reg, out), do: typed(o.Do),
 	}

@@ -22,12 +22,12 @@ func messages(c *op.Catalogue, s *coord.Store, hub *dispatch.Hub) {
 			"recipient with its next call; an agent without a session is told when it opens one. A name never seen in the project is refused.",
 		Routes: []op.Route{{Method: "POST", Path: "/messages"}, {Method: "POST", Path: "/messages/send"}}, Scope: ident.Write,
 		Tool: op.Tool{Profile: op.Core, Text: "Message agents; they see it with their next call. Yours arrive in notices; list_messages or session_brief has them too."},
-		CLI:  "message send", RefuseEmpty: true, Do: s.SendMessage,
+		CLI:  "message send", Mailbox: true, RefuseEmpty: true, Do: s.SendMessage,
 	})
 	op.Register(c, op.Op[client.ListMessages, client.Messages]{
 		Name: "list_messages", Title: "List messages", Text: "The caller's mailbox: unread messages (marked read by this), all, or what it sent and what became of it.",
 		Routes: []op.Route{{Method: "GET", Path: "/messages"}, {Method: "POST", Path: "/messages/list"}}, Scope: ident.Read,
-		Tool: op.Tool{Profile: op.Full}, CLI: "message list", Waits: true,
+		Tool: op.Tool{Profile: op.Full}, CLI: "message list", Mailbox: true, Waits: true,
 		Do: func(ctx context.Context, c ident.Caller, in client.ListMessages) (client.Messages, error) {
 			return awaitMail(ctx, s, hub, c, in)
 		},
@@ -35,7 +35,7 @@ func messages(c *op.Catalogue, s *coord.Store, hub *dispatch.Hub) {
 	op.Register(c, op.Op[client.AckMessage, client.AckedMessages]{
 		Name: "ack_message", Title: "Acknowledge messages", Text: "Acknowledges messages; who asked for it is told. Twice changes nothing.",
 		Routes: []op.Route{{Method: "POST", Path: "/messages/ack"}}, Scope: ident.Write,
-		Tool: op.Tool{Profile: op.Full, Idempotent: true}, CLI: "message ack", RefuseEmpty: true, Do: s.AckMessage,
+		Tool: op.Tool{Profile: op.Full, Idempotent: true}, CLI: "message ack", Mailbox: true, RefuseEmpty: true, Do: s.AckMessage,
 	})
 }
 

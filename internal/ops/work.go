@@ -80,7 +80,7 @@ func submitters(c *op.Catalogue, d Deps, held heldOps) {
 	s := d.Store
 	op.Register(c, op.Op[client.SubmitWork, client.SubmittedWork]{
 		Name: "submit_work", Title: "Submit work", Text: "Puts a task into the queue. It is ready once its dependencies completed and its start time came; the first agent that meets its demands gets it.",
-		Routes: []op.Route{{Method: "POST", Path: "/work/submit"}}, Scope: ident.Write, CLI: "work submit", Aliases: map[string]string{"task_description": "description"},
+		Routes: []op.Route{{Method: "POST", Path: "/work/submit"}}, Scope: ident.Write, CLI: "work submit", Mailbox: true, Aliases: map[string]string{"task_description": "description"},
 		Tool: op.Tool{Profile: op.Core, Text: "Queue a task for any agent."}, RefuseEmpty: true,
 		Do: guarded(s, held, "submit_work", func(in client.SubmitWork) []client.TaskSpec { return []client.TaskSpec{in.TaskSpec} },
 			func(f client.FlaggedWork) client.SubmittedWork {
@@ -103,17 +103,17 @@ func submitters(c *op.Catalogue, d Deps, held heldOps) {
 	})
 	op.Register(c, op.Op[client.CancelWork, client.TaskChange]{
 		Name: "cancel_work", Title: "Cancel a task", Text: "Cancels a task for good, with everything that depends on it. For its submitter, its claimant, or a reviewer.",
-		Routes: []op.Route{{Method: "POST", Path: "/work/cancel"}}, Scope: ident.Write, CLI: "work cancel",
+		Routes: []op.Route{{Method: "POST", Path: "/work/cancel"}}, Scope: ident.Write, CLI: "work cancel", Mailbox: true,
 		Tool: op.Tool{Profile: op.Full, Destructive: true, Idempotent: true}, RefuseEmpty: true, Do: s.CancelWork,
 	})
 	op.Register(c, op.Op[client.TaskRef, client.TaskChange]{
 		Name: "retry_work", Title: "Retry a task", Text: "Puts a failed or dead task back into the queue, its attempts counted anew. For its submitter or a reviewer.",
-		Routes: []op.Route{{Method: "POST", Path: "/work/retry"}}, Scope: ident.Write, CLI: "work retry",
+		Routes: []op.Route{{Method: "POST", Path: "/work/retry"}}, Scope: ident.Write, CLI: "work retry", Mailbox: true,
 		Tool: op.Tool{Profile: op.Full}, RefuseEmpty: true, Do: s.RetryWork,
 	})
 	op.Register(c, op.Op[client.PrioritiseWork, client.TaskChange]{
 		Name: "prioritise_work", Title: "Change a task's priority", Text: "Gives a task another priority; one that is ready moves in its lane at once. For its submitter or a reviewer.",
-		Routes: []op.Route{{Method: "POST", Path: "/work/prioritise"}}, Scope: ident.Write, CLI: "work prioritise",
+		Routes: []op.Route{{Method: "POST", Path: "/work/prioritise"}}, Scope: ident.Write, CLI: "work prioritise", Mailbox: true,
 		Tool: op.Tool{Profile: op.Full, Idempotent: true}, RefuseEmpty: true, Do: s.PrioritiseWork,
 	})
 }

@@ -223,7 +223,7 @@ func ask[T any](q *request, name string, args map[string]any) (T, error) {
 	if strings.Contains(name, "lock") || strings.HasSuffix(name, "_violations") {
 		claim.Repository = q.home() // paths of the only repository come without its name
 	}
-	if def.Acts || strings.HasSuffix(name, "_message") || strings.HasSuffix(name, "_messages") || strings.HasSuffix(name, "_work") {
+	if def.Acts || def.Mailbox {
 		claim.Agent, claim.AgentType = q.actor(), "person"
 	}
 	ctx, cancel := context.WithTimeout(q.Context(), 10*time.Second)

@@ -148,6 +148,7 @@ export interface Agents {
     current_task?: string;
     delegated_from?: string;
     ended_at?: string;
+    held_by?: string;
     /** one of pause, drain, budget */
     hold?: "pause" | "drain" | "budget";
     hold_reason?: string;

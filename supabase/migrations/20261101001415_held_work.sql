@@ -340,7 +340,7 @@ begin
       'last_heartbeat', coord.ts(s.heartbeat_at), 'started_at', coord.ts(s.started_at), 'ended_at', coord.ts(s.ended_at),
       'delegated_from', s.metadata ->> 'delegated_from', 'locks_expired', nullif(a.locks_expired, 0),
       'locks_held', coalesce(l.n, 0), 'tasks_held', coalesce(t.n, 0),
-      'hold', h.kind, 'hold_reason', h.reason))
+      'hold', h.kind, 'hold_reason', h.reason, 'held_by', h.set_by))
       order by s.status <> 'active', s.heard desc, s.id)
     into v_n, v_rows
     from page s left join public.agents a on a.project_id = s.project_id and a.agent_id = s.agent_id

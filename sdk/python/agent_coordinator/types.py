@@ -199,6 +199,7 @@ class AgentsAgents(_AgentsAgentsRequired, total=False):
     current_task: str
     delegated_from: str
     ended_at: str
+    held_by: str
     hold: Literal["pause", "drain", "budget"]
     """one of pause, drain, budget"""
     hold_reason: str
