@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -27,6 +28,11 @@ import (
 var gatewayGoals = []goal{
 	{"W1", "webhooks: time to the acknowledgement at 200 a second", (*rig).webhookAck},
 	{"W2", "changes routed a second, from the inbox to verifying", (*rig).routed},
+	{"W3", "a burst of webhooks at 1,000 a second", (*rig).webhookBurst},
+	{"W4", "webhooks of 24 MB, eight at once", (*rig).largeWebhooks},
+	{"W5", "routing by 500 policies over 3,000 files", (*rig).largeRouting},
+	{"W6", "from a delivery to its verdict, tier 0", (*rig).timeToVerdict},
+	{"W7", "200 pushes to one branch in 10 s", (*rig).forcePushes},
 }
 
 const (
@@ -42,7 +48,8 @@ type hooked struct {
 	stop func() error
 }
 
-func (r *rig) hooked(ctx context.Context, name string) (*hooked, error) {
+// hooked starts one whose forge says of every change that it changed the one file, "" a file of Go.
+func (r *rig) hooked(ctx context.Context, name, path string, places ...gateway.Place) (*hooked, error) {
 	dsn, err := r.copyDatabase(ctx, name)
 	if err != nil {
 		return nil, err
@@ -61,7 +68,7 @@ func (r *rig) hooked(ctx context.Context, name string) (*hooked, error) {
 	addr, ended := make(chan string, 1), make(chan error, 1)
 	go func() {
 		ended <- gatewayserver.Run(ctx, gatewayserver.Config{
-			GatewayServer: env, Dir: filepath.Join(r.dir, name), Forge: oneFile{}, Places: func() ([]gateway.Place, error) { return nil, nil },
+			GatewayServer: env, Dir: filepath.Join(r.dir, name), Forge: oneFile{path}, Places: func() ([]gateway.Place, error) { return places, nil },
 		}, func(a string) { addr <- a })
 	}()
 	h := &hooked{pool: pool, stop: func() error { cancel(); pool.Close(); return <-ended }}
@@ -76,10 +83,10 @@ func (r *rig) hooked(ctx context.Context, name string) (*hooked, error) {
 	}
 }
 
-type oneFile struct{}
+type oneFile struct{ path string }
 
-func (oneFile) ChangedFiles(context.Context, gateway.ChangeRef) ([]route.File, bool, error) {
-	return []route.File{{Path: "internal/lock/lock.go", Status: "modified", Additions: 40}}, false, nil
+func (f oneFile) ChangedFiles(context.Context, gateway.ChangeRef) ([]route.File, bool, error) {
+	return []route.File{{Path: cmp.Or(f.path, "internal/lock/lock.go"), Status: "modified", Additions: 40}}, false, nil
 }
 func (oneFile) Contributors(context.Context, gateway.ChangeRef) ([]string, error) { return nil, nil }
 func (oneFile) Permission(context.Context, string, string) (string, error)        { return "write", nil }
@@ -87,15 +94,28 @@ func (oneFile) PostStatus(context.Context, gateway.Status) error                
 
 // post delivers the n-th push, to a branch of its own, and returns how long the acknowledgement took.
 func (h *hooked) post(ctx context.Context, n int) (time.Duration, error) {
+	return h.push(ctx, n, fmt.Sprintf("b%d", n), fmt.Sprintf("%040d", 0), 8000) // real payloads are of about this size
+}
+
+// push delivers the n-th push with so many bytes of padding.
+func (h *hooked) push(ctx context.Context, n int, branch, before string, padding int) (time.Duration, error) {
 	body, err := json.Marshal(map[string]any{
-		"ref": fmt.Sprintf("refs/heads/b%d", n), "before": fmt.Sprintf("%040d", 0), "after": fmt.Sprintf("%040x", n+1), "sender": map[string]any{"login": "dev"},
+		"ref": "refs/heads/" + branch, "before": before, "after": head(n), "sender": map[string]any{"login": "dev"},
 		"repository": map[string]any{"id": 1, "full_name": "acme/shop", "clone_url": "https://git.example/acme/shop.git", "html_url": "https://git.example/acme/shop", "default_branch": "main", "pushed_at": 1000},
-		"padding":    string(bytes.Repeat([]byte("x"), 8000)), // real payloads are of about this size
+		"padding":    string(bytes.Repeat([]byte("x"), padding)),
 	})
 	if err != nil {
 		return 0, err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, h.url, bytes.NewReader(body))
+	return deliver(ctx, h.url, n, body)
+}
+
+// head is the commit of the n-th push.
+func head(n int) string { return fmt.Sprintf("%040x", n+1) }
+
+// deliver sends a signed push and returns how long the acknowledgement took.
+func deliver(ctx context.Context, url string, n int, body []byte) (time.Duration, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
 	if err != nil {
 		return 0, err
 	}
@@ -118,26 +138,11 @@ func (h *hooked) post(ctx context.Context, n int) (time.Duration, error) {
 
 // webhookAck sends at a fixed rate, whatever the answers take, while the gateway works on what came in.
 func (r *rig) webhookAck(ctx context.Context) ([]Result, error) {
-	h, err := r.hooked(ctx, "bench_hooks")
+	h, err := r.hooked(ctx, "bench_hooks", "")
 	if err != nil {
 		return nil, err
 	}
-	var mu sync.Mutex
-	var took []float64
-	var failed error
-	var sending sync.WaitGroup
-	tick := time.NewTicker(time.Second / ackRate)
-	defer tick.Stop()
-	for n := range ackRate * r.o.seconds * r.o.rounds {
-		<-tick.C
-		sending.Go(func() {
-			d, err := h.post(ctx, n)
-			mu.Lock()
-			defer mu.Unlock()
-			took, failed = append(took, d.Seconds()*1000), errors.Join(failed, err)
-		})
-	}
-	sending.Wait()
+	took, failed := h.atRate(ctx, ackRate, ackRate*r.o.seconds*r.o.rounds)
 	if err := errors.Join(failed, h.stop()); err != nil {
 		return nil, err
 	}
@@ -147,9 +152,28 @@ func (r *rig) webhookAck(ctx context.Context) ([]Result, error) {
 	return []Result{line("webhook acknowledged, p50", 0.5, 10, 5), line("webhook acknowledged, p99", 0.99, 50, 25)}, nil
 }
 
+// atRate sends n pushes at a rate a second and returns what the acknowledgements took, in ms.
+func (h *hooked) atRate(ctx context.Context, rate, n int) (took []float64, failed error) {
+	var mu sync.Mutex
+	var sending sync.WaitGroup
+	tick := time.NewTicker(time.Second / time.Duration(rate))
+	defer tick.Stop()
+	for i := range n {
+		<-tick.C
+		sending.Go(func() {
+			d, err := h.post(ctx, i)
+			mu.Lock()
+			defer mu.Unlock()
+			took, failed = append(took, d.Seconds()*1000), errors.Join(failed, err)
+		})
+	}
+	sending.Wait()
+	return took, failed
+}
+
 // routed measures how fast a backlog becomes changesets under verification.
 func (r *rig) routed(ctx context.Context) ([]Result, error) {
-	h, err := r.hooked(ctx, "bench_routed")
+	h, err := r.hooked(ctx, "bench_routed", "")
 	if err != nil {
 		return nil, err
 	}
@@ -176,16 +200,8 @@ func (r *rig) routed(ctx context.Context) ([]Result, error) {
 		})
 	}
 	sending.Wait()
-	for failed == nil {
-		var open int
-		if failed = h.pool.QueryRow(ctx, `select $1 - count(*) from public.changesets where routed_at is not null`, n).Scan(&open); failed == nil && open == 0 {
-			break
-		}
-		select {
-		case <-ctx.Done():
-			failed = ctx.Err()
-		case <-time.After(20 * time.Millisecond):
-		}
+	if failed == nil {
+		failed = h.until(ctx, `select count(*) = $1 from public.changesets where routed_at is not null`, n)
 	}
 	took := time.Since(began)
 	if err := errors.Join(failed, h.stop()); err != nil {
@@ -193,4 +209,19 @@ func (r *rig) routed(ctx context.Context) ([]Result, error) {
 	}
 	return []Result{Result{Goal: "W2", What: "deliveries to routed changesets", Value: float64(n) / took.Seconds(), Unit: "/s"}.atLeast(300, 600).
 		with("%d deliveries at 16 clients, taken in, stored and routed by the seeded policies in %s", n, took.Round(time.Millisecond))}, nil
+}
+
+// until asks until the query says true.
+func (h *hooked) until(ctx context.Context, query string, args ...any) error {
+	for {
+		var yes bool
+		if err := h.pool.QueryRow(ctx, query, args...).Scan(&yes); err != nil || yes {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
 }

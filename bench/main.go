@@ -69,7 +69,7 @@ func parse(args []string, errs io.Writer) (options, error) {
 	fs.BoolVar(&o.gate, "gate", false, "exit with 1 when a floor is missed")
 	fs.BoolVar(&o.json, "json", false, "print JSON")
 	fs.BoolVar(&o.markdown, "markdown", false, "print Markdown")
-	fs.StringVar(&o.bin, "bin", "", "folder with api and mcp-server; default: built from the tree around this module")
+	fs.StringVar(&o.bin, "bin", "", "folder with api, gateway and mcp-server; default: built from the tree around this module")
 	fs.StringVar(&o.profile, "profile", "", "run the API inside this process and write its CPU profile to this file")
 	fs.BoolVar(&o.verbose, "v", false, "say on standard error what is being measured")
 	if err := fs.Parse(args); err != nil {

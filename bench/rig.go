@@ -49,8 +49,8 @@ type seats struct {
 	First                  int64 // internal ids of pgbench's sessions are First … First+maxClients-1
 }
 
-func newRig(ctx context.Context, o options, say func(string, ...any)) (r *rig, err error) {
-	r = &rig{o: o, say: say}
+func newRig(ctx context.Context, o options, say func(string, ...any)) (_ *rig, err error) {
+	r := &rig{o: o, say: say}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, r.close())
@@ -87,7 +87,7 @@ func (r *rig) close() error {
 	return err
 }
 
-// binaries builds api and mcp-server from the tree, unless a folder with them was named.
+// binaries builds api, gateway and mcp-server from the tree, unless a folder with them was named.
 func (r *rig) binaries(ctx context.Context) error {
 	if r.bin = r.o.bin; r.bin != "" {
 		abs, err := filepath.Abs(r.bin)
@@ -95,8 +95,8 @@ func (r *rig) binaries(ctx context.Context) error {
 		return err
 	}
 	r.bin = filepath.Join(r.dir, "bin")
-	r.say("building api and mcp-server")
-	cmd := exec.CommandContext(ctx, "go", "build", "-C", "..", "-trimpath", "-o", r.bin+string(filepath.Separator), "./cmd/api", "./cmd/mcp-server")
+	r.say("building api, gateway and mcp-server")
+	cmd := exec.CommandContext(ctx, "go", "build", "-C", "..", "-trimpath", "-o", r.bin+string(filepath.Separator), "./cmd/api", "./cmd/gateway", "./cmd/mcp-server")
 	if text, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("build the binaries: %w\n%s", err, text)
 	}

@@ -92,6 +92,9 @@ func Run(ctx context.Context, cfg Config, ready func(addr string)) error {
 		return s.gateway.Run(ctx)
 	})
 	g.Go(func() error { return s.door.Serve(ctx, ln) })
+	for _, do := range s.prepare {
+		g.Go(func() error { do(ctx); return nil })
+	}
 	for _, l := range s.loops {
 		g.Go(func() error { return l.Run(ctx) })
 	}
@@ -112,7 +115,8 @@ type server struct {
 	gateway     *gateway.Gateway
 	door        *httpapi.Server
 	closers     []func()
-	loops       []loop.Loop // that clean up after the places
+	loops       []loop.Loop             // that clean up after the places
+	prepare     []func(context.Context) // what is done once in the background after the start
 	schemaKnown atomic.Bool
 	figures     atomic.Pointer[coord.GatewayState]
 }

@@ -1,6 +1,7 @@
 package gatewayserver
 
 import (
+	"context"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -62,6 +63,9 @@ func (s *server) static(src *source.Store) (gateway.Place, error) {
 		return gateway.Place{}, err
 	}
 	s.closers = append(s.closers, e.Close)
+	if s.cfg.WebhookSecret != "" { // changes will come: the sandbox is tried and Go's cache warmed before the first one waits for it
+		s.prepare = append(s.prepare, func(ctx context.Context) { _, _ = e.Probe(ctx) }) // it logs what is missing
+	}
 	return gateway.Place{Executor: e, Concurrency: 2 * runtime.NumCPU(), CheckEvery: checkHere, Grace: graceHere}, nil
 }
 
