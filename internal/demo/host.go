@@ -7,7 +7,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -136,10 +135,7 @@ func (s *stage) verdictEnv() []string {
 // verdict: a change counts as done when its checks say so, not when its agent does.
 func (s *stage) verdict(ctx context.Context) error {
 	s.tell.act("A change is verified before it counts")
-	_, noTool := exec.LookPath("gofmt")
-	_, noSandbox := exec.LookPath("bwrap")
-	_, noGit := exec.LookPath("git")
-	if err := errors.Join(noTool, noSandbox, noGit); err != nil || s.up.GatewayURL == nil {
+	if s.up.GatewayURL == nil || !installed("gofmt", "bwrap", "git") {
 		s.tell.say("Not shown here: static checks need git, Go's gofmt and, on Linux, bubblewrap (apt-get install bubblewrap). Without a sandbox nothing passes.")
 		return nil
 	}
@@ -200,6 +196,15 @@ func (s *stage) verdict(ctx context.Context) error {
 		s.tell.check(got.State == c.want, c.what, "%.7s %s (%s)", sha, got.State, found)
 	}
 	return nil
+}
+
+func installed(programs ...string) bool {
+	for _, name := range programs {
+		if _, err := exec.LookPath(name); err != nil {
+			return false
+		}
+	}
+	return true
 }
 
 // projectAgent is an HTTP agent in a project of its own.
