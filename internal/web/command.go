@@ -60,7 +60,7 @@ func (p *Page) acts(q *request, words []string, add func(choice, ...string)) {
 		for _, list := range [][]item{g.decide, g.broken} {
 			for _, x := range list {
 				for _, b := range x.Acts {
-					do(x.Icon, b.Label+": "+x.Title, b.Action, b.ID, "")
+					do(x.Icon, b.Label+": "+strings.TrimPrefix(x.Title, b.Label+": "), b.Action, b.ID, "")
 				}
 			}
 		}

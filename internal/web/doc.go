@@ -8,6 +8,14 @@
 // view again as a fragment and morphs it in, so that focus, selection and scroll position stay. While the pointer or the
 // focus is in a list, the list waits. Without the stream the page says since when, and its buttons are off.
 //
+// What a view shows is in its address: filters, open folders, the selected thing. So a link shows what its sender saw, and
+// going from view to view is the same fetch and morph as staying fresh, with the address changed.
+//
+// # Acts
+//
+// An act is an operation with its words (actions): a dialog says what it will do to these things now (preview), asks for
+// the reason and what else it needs, and posts it. Several ids are done one after the other; the first refusal ends it.
+//
 // # Safety
 //
 // The key is kept in a cookie that scripts cannot read and other sites cannot send. Every act is a POST whose origin is

@@ -85,7 +85,7 @@ func fleet(q *request) (any, error) {
 		if c.rank <= fleetBroken {
 			v.stopped++
 		}
-		if c.Status == "active" {
+		if c.rank == fleetRunning {
 			v.active++
 		}
 		g := fleetGroup{Name: fleetStates[c.rank].name, Note: fleetStates[c.rank].note, Look: fleetStates[c.rank].look}

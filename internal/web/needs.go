@@ -115,7 +115,7 @@ func approvals(q *request, g *gathered) error {
 		name := cmp.Or(a.Title, a.Branch, short(a.HeadSHA))
 		x := item{
 			ID: "ap-" + a.ApprovalID, Icon: "change", Kind: "Approval", At: a.OpenedAt, Link: "/ui/changes/" + a.ChangesetID,
-			Title: "Approve " + name, Sub: strings.Join([]string{cmp.Or(a.RequestedBy, "unknown author"), a.Policy}, " · "),
+			Title: "Approve: " + name, Sub: strings.Join([]string{cmp.Or(a.RequestedBy, "unknown author"), a.Policy}, " · "),
 			Agents: []string{a.RequestedBy},
 			What:   fmt.Sprintf("%s at %s waits for %s.", a.Repository, short(a.HeadSHA), number(a.RequiredCount-len(a.Votes), "approval", "approvals")),
 			Why:    a.Reason, Next: "Approve or deny this very commit. A new push voids the question. It expires at " + clock(a.ExpiresAt) + ".",

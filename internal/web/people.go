@@ -80,8 +80,11 @@ func init() {
 		"set-budget": {
 			Title: "Set a budget", Verb: "Set the budget", Scope: ident.Admin, Reason: "Reason", Optional: true, operation: "set_budget", toast: "The budget holds from now on.",
 			Fields: []field{
-				{Name: "name", Label: "Name", Kind: "text", Value: "project"}, {Name: "agent", Label: "Agent, empty for the whole project", Kind: "text"},
-				{Name: "usd", Label: "Limit in US dollars", Kind: "number", Value: "50", Min: 1, Max: 1000000}, {Name: "period", Label: "Period, in UTC", Kind: "select", Value: "day", Options: []string{"day", "month", "total"}}, {Name: "action", Label: "Over the limit", Kind: "select", Value: "stop", Options: []string{"stop", "warn"}},
+				{Name: "name", Label: "Name", Kind: "text", Value: "project"},
+				{Name: "agent", Label: "Agent, empty for the whole project", Kind: "text"},
+				{Name: "usd", Label: "Limit in US dollars", Kind: "number", Value: "50", Min: 1, Max: 1000000},
+				{Name: "period", Label: "Period, in UTC", Kind: "select", Value: "day", Options: []string{"day", "month", "total"}},
+				{Name: "action", Label: "Over the limit", Kind: "select", Value: "stop", Options: []string{"stop", "warn"}},
 			},
 			effects: []string{"Stop: nothing new is claimed or dispatched until the period ends or the limit is raised. What runs goes on."},
 			args: func(_, reason string, form url.Values) map[string]any {
@@ -126,7 +129,7 @@ func previewHandOver(q *request, ids []string, d *dialogData) error {
 	d.add("arrow", "is-run", "%s and %s change hands.", number(len(work.Tasks), "task", "tasks"), number(len(held.Locks), "lock", "locks"))
 	list, err := agents(q)
 	for _, a := range list.Agents {
-		if a.AgentID != id && a.Status == "active" && a.Hold == "" && !slices.Contains(d.Fields[0].Options, a.AgentID) {
+		if a.AgentID != id && a.Status != "disconnected" && a.Hold == "" && !slices.Contains(d.Fields[0].Options, a.AgentID) {
 			d.Fields[0].Options = append(d.Fields[0].Options, a.AgentID)
 		}
 	}

@@ -190,7 +190,7 @@ func TestViews(t *testing.T) {
 		t.Error("the lock map is wrong")
 	}
 	check("/ui/board", "One task is ready")
-	check("/ui/fleet", "2 agents, 2 at work")
+	check("/ui/fleet", "2 agents, 1 at work")
 	check("/ui/tasks/"+task.TaskID, "repair the &lt;login&gt; form")
 	check("/ui/memory?q=do+the+tests+need+a+database", "One memory fits")
 	if status, body, _ := b.do(http.MethodGet, "/ui/tasks/00000000-0000-0000-0000-000000000000", nil); status != http.StatusNotFound || !strings.Contains(body, "there is no task") {

@@ -88,7 +88,8 @@ const dialog = name => `a[href*="/ui/dialog/${name}?"], a[href$="/ui/dialog/${na
 const routes = '/ui/locks?q=router.go';
 await act('snooze', '/ui/', dialog('snooze'), { fields: { for: '15 minutes' } });
 await act('unsnooze', '/ui/?show=snoozed', dialog('unsnooze'));
-await act('let a command through', '/ui/', dialog('approve-act')).catch(() => {});
+await page.goto(base + '/ui/');
+await act('let a command through', await page.locator('a[data-item]:has-text("git push --force")').getAttribute('href'), dialog('approve-act'));
 await act('message', '/ui/agents/claude-fern', dialog('message'), { reason: 'Free router.go soon.' });
 await act('nudge', '/ui/agents/claude-fern', dialog('nudge'));
 await act('pause', '/ui/agents/claude-fern', dialog('pause'), { reason: 'a word first', stays: true });
