@@ -1459,6 +1459,7 @@ coord.export_memory(p_project bigint, p_layer text, p_after bigint, p_archived b
 coord.faded(p_value double precision, p_from timestamp with time zone, p_now timestamp with time zone) returns double precision: the owner alone
 coord.fail(p_status integer, p_code text, p_what text, p_why text, p_next text, p_field text DEFAULT NULL::text) returns void: service_role
 coord.fail_run(p_r runs, p_error text) returns text[]: the owner alone
+coord.figures(p_stale integer) returns jsonb security definer: service_role
 coord.fold_memory(p_limit integer) returns integer security definer: service_role
 coord.force_release_locks(p_project bigint, p_by text, p_home bigint, p_space bigint[], p_kind text[], p_base text[], p_key text[], p_path text[], p_repo text[], p_re text[], p_pre text[], p_lk text[], p_agent text, p_reason text) returns jsonb security definer: service_role
 coord.forget_memory(p_project bigint, p_session bigint, p_by text, p_agent text, p_ids uuid[], p_reason text) returns jsonb security definer: service_role

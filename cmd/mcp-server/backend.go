@@ -211,7 +211,7 @@ func (b *backend) open(ctx context.Context) (*live, error) {
 			store.EmbedWith(llm.New(b.cfg.EmbeddingsURL, b.cfg.EmbeddingsKey, b.cfg.EmbeddingsModel))
 		}
 	}
-	l.supabase, err = supa.Connect(supa.Config{URL: b.cfg.ProjectURL, Secret: b.cfg.Secret(), Public: b.cfg.Public(), Log: b.log},
+	l.supabase, err = supa.Connect(supa.Config{URL: b.cfg.ProjectURL, Secret: b.cfg.Secret(), Public: b.cfg.Public(), TokenFile: b.cfg.TokenFile, Log: b.log},
 		l.hub, pooler.Session(db.DirectURL) != "", l.calls.store, l.reads.store)
 	if err != nil {
 		l.close()

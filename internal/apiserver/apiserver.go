@@ -145,6 +145,7 @@ func assemble(cfg Config, pool *pgxpool.Pool, static *httpapi.Keys, face httpapi
 		s.store.EmbedWith(llm.New(cfg.EmbeddingsURL, cfg.EmbeddingsKey, cfg.EmbeddingsModel))
 	}
 	watchPool(s.metrics, pool)
+	s.watchFigures()
 	s.orchestrate()
 	s.metrics.Counter("coord_notify_reconnects_total", "Times the notification listener lost its connection or got none.", func() float64 { return float64(s.news.Stats().Reconnects) })
 	s.metrics.Counter("coord_notify_sent_total", "Notifications sent to other processes.", func() float64 { return float64(s.news.Stats().Sent) })

@@ -10,7 +10,7 @@ import (
 // useSupabase makes lists be read through the project's Data API when one is set, and says in the metrics who answers.
 func (s *server) useSupabase() error {
 	var err error
-	s.supabase, err = supa.Connect(supa.Config{URL: s.cfg.ProjectURL, Secret: s.cfg.Secret(), Public: s.cfg.Public(), Log: s.cfg.Log},
+	s.supabase, err = supa.Connect(supa.Config{URL: s.cfg.ProjectURL, Secret: s.cfg.Secret(), Public: s.cfg.Public(), TokenFile: s.cfg.TokenFile, Log: s.cfg.Log},
 		s.hub, pooler.Session(s.cfg.DirectURL()) != "", s.store)
 	if err != nil {
 		return err
@@ -26,6 +26,7 @@ func (s *server) useSupabase() error {
 		stats := func() supa.RealtimeStats { st, _ := s.supabase.Realtime(); return st }
 		m.Gauge("coord_realtime_joined", "1 while Supabase Realtime tells of changes.", func() float64 { return truth(stats().Joined) })
 		m.Counter("coord_realtime_changes_total", "Changes heard of through Supabase Realtime.", func() float64 { return float64(stats().Changes) })
+		m.Counter("coord_realtime_renewals_total", "Times a newer access token was sent to Supabase Realtime.", func() float64 { return float64(stats().Renewals) })
 		m.Counter("coord_realtime_reconnects_total", "Times Supabase Realtime was lost or not to be had.", func() float64 { return float64(stats().Reconnects) })
 	}
 	return nil

@@ -109,7 +109,7 @@ func unknownCommand(cmd *cobra.Command, word string) error {
 // lifecycle are the commands that are no operations.
 func (a *app) lifecycle() []*cobra.Command {
 	cmds := []*cobra.Command{
-		a.upCommand(), a.downCommand(), a.statusCommand(), a.doctorCommand(), a.migrateCommand(), a.resetCommand(), a.backupCommand(), a.restoreCommand(),
+		a.upCommand(), a.downCommand(), a.statusCommand(), a.doctorCommand(), a.supportCommand(), a.migrateCommand(), a.resetCommand(), a.backupCommand(), a.restoreCommand(),
 		a.installCommand(), a.uninstallCommand(), a.hookCommand(), a.importCommand(), a.topCommand(), a.demoCommand(), a.versionCommand(),
 	}
 	for _, c := range cmds {

@@ -56,21 +56,7 @@ func (a *app) doctor(ctx context.Context) error {
 	if err != nil {
 		return usageError{err}
 	}
-	var checks []check
-	if cfg.URL() == "" {
-		checks = append(checks, checkBinaries(ctx), checkServer())
-	}
-	var running *local.Up
-	if u, ok := home.Running(ctx); ok {
-		running = &u
-	}
-	checks = append(checks, checkSchema(ctx, cfg, home), a.checkAPI(ctx), a.checkKey(ctx), checkMCP(ctx), checkGateway(running, a.Getenv), checkRunner(running))
-	for _, h := range install.Hosts() {
-		checks = append(checks, a.checkHost(h))
-		if c, ok := a.checkHook(ctx, h); ok {
-			checks = append(checks, c)
-		}
-	}
+	checks := a.checks(ctx, cfg, home)
 	failed := 0
 	for _, c := range checks {
 		if c.Verdict == bad {
@@ -91,6 +77,26 @@ func (a *app) doctor(ctx context.Context) error {
 		return quietExit(exitRefused)
 	}
 	return err
+}
+
+// checks runs every check.
+func (a *app) checks(ctx context.Context, cfg config.Database, home local.Home) []check {
+	var checks []check
+	if cfg.URL() == "" {
+		checks = append(checks, checkBinaries(ctx), checkServer())
+	}
+	var running *local.Up
+	if u, ok := home.Running(ctx); ok {
+		running = &u
+	}
+	checks = append(checks, checkSchema(ctx, cfg, home), a.checkAPI(ctx), a.checkKey(ctx), checkMCP(ctx), checkGateway(running, a.Getenv), checkRunner(running))
+	for _, h := range install.Hosts() {
+		checks = append(checks, a.checkHost(h))
+		if c, ok := a.checkHook(ctx, h); ok {
+			checks = append(checks, c)
+		}
+	}
+	return checks
 }
 
 // checkGateway says whether changes can be verified here: it is no fault of an installation that does not want to.

@@ -42,6 +42,7 @@ type Supabase struct {
 	ServiceRoleKey string `env:"SUPABASE_SERVICE_ROLE_KEY" doc:"the same"`
 	PublishableKey string `env:"SUPABASE_PUBLISHABLE_KEY" doc:"its publishable key (sb_publishable_…) or anon JWT; without a secret key, projects that are open to everybody are read with it"`
 	AnonKey        string `env:"SUPABASE_ANON_KEY" doc:"the same"`
+	TokenFile      string `env:"SUPABASE_REALTIME_TOKEN_FILE" example:"/run/secrets/realtime.jwt" doc:"file with a short-lived access token (JWT) for Realtime, which somebody else renews: it is read anew every 25 s; empty: the key, if it is a JWT"`
 }
 
 // Secret is the key that reads every project, empty when none is set.

@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
+	"os"
 	"strings"
 )
 
@@ -22,6 +23,9 @@ type Config struct {
 	URL    string // https://<ref>.supabase.co
 	Secret string
 	Public string
+	// TokenFile holds an access token for Realtime, a JWT that lives shorter than a key and that somebody else renews; empty:
+	// the key is the token, if it is a JWT.
+	TokenFile string
 	Log    *slog.Logger
 }
 
@@ -34,6 +38,19 @@ func (c Config) key() string {
 		return c.Secret
 	}
 	return c.Public
+}
+
+// token is the access token for Realtime at this moment, empty when there is none.
+func (c Config) token() string {
+	if c.TokenFile != "" {
+		if raw, err := os.ReadFile(c.TokenFile); err == nil {
+			return strings.TrimSpace(string(raw))
+		}
+	}
+	if opaque(c.key()) { // only a JWT is an access token
+		return ""
+	}
+	return c.key()
 }
 
 // base is the project's address.

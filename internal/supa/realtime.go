@@ -41,6 +41,7 @@ type Realtime struct {
 	joined   atomic.Bool
 	changes  atomic.Int64
 	rejoined atomic.Int64
+	renewed  atomic.Int64
 }
 
 // RealtimeStats are for the metrics.
@@ -48,6 +49,7 @@ type RealtimeStats struct {
 	Joined     bool
 	Changes    int64 // rows heard of since the start
 	Reconnects int64 // times the channel was lost or not to be had
+	Renewals   int64 // times a newer access token was sent
 }
 
 const (
@@ -60,6 +62,7 @@ const (
 	channel        = "realtime:agent-coordinator"
 	phoenix        = "phoenix"
 	followedSchema = "public"
+	itself         = "itself"
 )
 
 // followed are the tables whose changes somebody may wait for.
@@ -81,7 +84,7 @@ func NewRealtime(cfg Config, hub Hub) (*Realtime, error) {
 
 // Stats returns the counters.
 func (r *Realtime) Stats() RealtimeStats {
-	return RealtimeStats{r.joined.Load(), r.changes.Load(), r.rejoined.Load()}
+	return RealtimeStats{r.joined.Load(), r.changes.Load(), r.rejoined.Load(), r.renewed.Load()}
 }
 
 // Run follows until ctx is done. It outlives every outage.
@@ -163,7 +166,7 @@ func (r *Realtime) session(ctx context.Context) error {
 	}
 	defer conn.CloseNow() //nolint:errcheck // nothing is owed to the other side
 	conn.SetReadLimit(maxFrame)
-	joinRef, err := r.join(ctx, conn)
+	joinRef, token, err := r.join(ctx, conn)
 	if err != nil {
 		return err
 	}
@@ -172,7 +175,7 @@ func (r *Realtime) session(ctx context.Context) error {
 	defer cancel(nil)
 	news := make(chan change, 256)
 	beats := make(chan string, 1)
-	wg.Go(func() { cancel(r.beat(ctx, conn, beats)) })
+	wg.Go(func() { cancel(r.beat(ctx, conn, beats, joinRef, token)) })
 	wg.Go(func() { r.tell(ctx, news) })
 	late := time.AfterFunc(joinTimeout, func() {
 		if !r.joined.Load() {
@@ -214,16 +217,21 @@ func receive(ctx context.Context, conn *websocket.Conn) (message, error) {
 	return m, nil
 }
 
-// send sends an event and returns its number.
-func (r *Realtime) send(ctx context.Context, conn *websocket.Conn, topic, event string, payload any, join bool) (string, error) {
+// send sends an event and returns its number. join is the number of the join that the event belongs to; itself for a join,
+// empty for none.
+func (r *Realtime) send(ctx context.Context, conn *websocket.Conn, topic, event string, payload any, join string) (string, error) {
 	body, err := json.Marshal(payload)
 	if err != nil {
 		return "", err
 	}
 	ref := strconv.FormatInt(r.refs.Add(1), 10)
 	m := message{Ref: &ref, Topic: topic, Event: event, Payload: body}
-	if join {
+	switch join {
+	case "":
+	case itself:
 		m.JoinRef = &ref
+	default:
+		m.JoinRef = &join
 	}
 	raw, err := m.marshal(r.arrays)
 	if err != nil {
@@ -233,7 +241,7 @@ func (r *Realtime) send(ctx context.Context, conn *websocket.Conn, topic, event 
 }
 
 // join asks for the changes of the followed tables.
-func (r *Realtime) join(ctx context.Context, conn *websocket.Conn) (string, error) {
+func (r *Realtime) join(ctx context.Context, conn *websocket.Conn) (ref, token string, err error) {
 	type wanted struct {
 		Event  string `json:"event"`
 		Schema string `json:"schema"`
@@ -247,14 +255,16 @@ func (r *Realtime) join(ctx context.Context, conn *websocket.Conn) (string, erro
 		"broadcast": map[string]any{"ack": false, "self": false}, "presence": map[string]any{"key": ""},
 		"postgres_changes": all, "private": false,
 	}}
-	if !opaque(r.cfg.key()) { // only a JWT is an access token
-		payload["access_token"] = r.cfg.key()
+	if token = r.cfg.token(); token != "" {
+		payload["access_token"] = token
 	}
-	return r.send(ctx, conn, channel, "phx_join", payload, true)
+	ref, err = r.send(ctx, conn, channel, "phx_join", payload, itself)
+	return ref, token, err
 }
 
 // beat sends heartbeats; one that is not answered before the next is due ends the connection.
-func (r *Realtime) beat(ctx context.Context, conn *websocket.Conn, answered <-chan string) error {
+// With it goes a newer access token, if there is one, so that the channel outlives the one it was joined with.
+func (r *Realtime) beat(ctx context.Context, conn *websocket.Conn, answered <-chan string, joinRef, token string) error {
 	tick := time.NewTicker(r.every)
 	defer tick.Stop()
 	waiting := ""
@@ -270,7 +280,14 @@ func (r *Realtime) beat(ctx context.Context, conn *websocket.Conn, answered <-ch
 			if waiting != "" {
 				return errSilent
 			}
-			ref, err := r.send(ctx, conn, phoenix, "heartbeat", struct{}{}, false)
+			if now := r.cfg.token(); now != "" && now != token {
+				if _, err := r.send(ctx, conn, channel, "access_token", map[string]string{"access_token": now}, joinRef); err != nil {
+					return err
+				}
+				token = now
+				r.renewed.Add(1)
+			}
+			ref, err := r.send(ctx, conn, phoenix, "heartbeat", struct{}{}, "")
 			if err != nil {
 				return err
 			}

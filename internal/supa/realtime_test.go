@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -286,6 +288,60 @@ func TestRejoinsAndEverybodyLooks(t *testing.T) {
 	}
 	h.wait(t, "all", "all")
 	if st := r.Stats(); st.Reconnects < 6 {
+		t.Errorf("%+v", st)
+	}
+}
+
+// An access token that is renewed while the channel is joined is sent on, once, and the channel stays.
+func TestTokenIsRenewed(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "token")
+	write := func(token string) {
+		if err := os.WriteFile(file, []byte(token+"\n"), 0o600); err != nil {
+			t.Error(err)
+		}
+	}
+	write("eyJ.first.x")
+	sent := make(chan string, 10)
+	h := newHub()
+	p := newPhoenix(t, func(l *line) {
+		sent <- fmt.Sprint(l.accept()["access_token"])
+		write("eyJ.second.x")
+		for beats := 0; ; {
+			ref, topic, event, payload, ok := l.recv()
+			switch {
+			case !ok:
+				return
+			case event == "access_token":
+				sent <- fmt.Sprint(topic, " ", payload["access_token"])
+			case event == "heartbeat":
+				l.send(ref, "phoenix", "phx_reply", `{"status": "ok", "response": {}}`)
+				if beats++; beats == 5 {
+					sent <- "five beats"
+				}
+			}
+		}
+	})
+	r, err := supa.NewRealtime(supa.Config{URL: p.url, Secret: "sb_secret_new", TokenFile: file}, h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Hurry(20*time.Millisecond, time.Millisecond, time.Millisecond)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() { r.Run(ctx); close(done) }()
+	t.Cleanup(func() { cancel(); <-done })
+	for _, want := range []string{"eyJ.first.x", "realtime:agent-coordinator eyJ.second.x", "five beats"} {
+		select {
+		case got := <-sent:
+			if got != want {
+				t.Fatalf("sent %q, want %q", got, want)
+			}
+		case <-time.After(20 * time.Second):
+			t.Fatalf("nothing was sent, want %q", want)
+		}
+	}
+	if st := r.Stats(); st.Renewals != 1 {
 		t.Errorf("%+v", st)
 	}
 }
