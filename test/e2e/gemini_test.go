@@ -64,8 +64,11 @@ func TestHostGeminiIsRefused(t *testing.T) {
 		toolCall{"write_file", map[string]any{"file_path": filepath.Join(dir, "held.go"), "content": "x"}},
 		toolCall{"run_shell_command", map[string]any{"command": "echo x > held.go", "description": "writes"}},
 		toolCall{"write_file", map[string]any{"file_path": filepath.Join(dir, "free.go"), "content": "x"}},
-		toolCall{"run_shell_command", map[string]any{"command": "n=held.g; echo slipped > $(echo ${n}o)", "description": "writes"}},
+		toolCall{"run_shell_command", map[string]any{"command": "sh slip.sh", "description": "writes"}},
 	)
+	if err := os.WriteFile(filepath.Join(dir, "slip.sh"), []byte("echo slipped > held.go\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	before := map[string]string{
 		"settings.json": "{\n  \"security\": {\"auth\": {\"selectedType\": \"gemini-api-key\"}},\n  \"privacy\": {\"usageStatisticsEnabled\": false}\n}\n",
 		"GEMINI.md":     "# How we work\n",

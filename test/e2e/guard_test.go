@@ -79,8 +79,8 @@ func (s *script) heard() string {
 }
 
 // TestHostClaudeCodeIsRefused: installed as the README says, the real Claude Code gets the brief, cannot write what
-// ana holds, can write what is free, is told when a command slipped by, and holds nothing afterwards. uninstall leaves
-// its settings as they were.
+// ana holds, can write what is free, is told when a command slipped by, and holds nothing afterwards; what it mended is in
+// the memory. uninstall leaves its settings as they were.
 func TestHostClaudeCodeIsRefused(t *testing.T) {
 	nodeBin := filepath.Join(hosts(t), "node_modules", ".bin")
 	in, home, dir := up(t), t.TempDir(), t.TempDir()
@@ -119,7 +119,13 @@ func TestHostClaudeCodeIsRefused(t *testing.T) {
 		toolCall{"Write", map[string]any{"file_path": filepath.Join(dir, "held.go"), "content": "x"}},
 		toolCall{"Write", map[string]any{"file_path": filepath.Join(dir, "free.go"), "content": "x"}},
 		toolCall{"Bash", map[string]any{"command": "n=$(echo held.go); echo slipped > $n", "description": "writes"}},
+		toolCall{"Bash", map[string]any{"command": "sh check.sh", "description": "checks"}},
+		toolCall{"Write", map[string]any{"file_path": filepath.Join(dir, "mended.go"), "content": "x"}},
+		toolCall{"Bash", map[string]any{"command": "sh check.sh", "description": "checks"}},
 	)
+	if err := os.WriteFile(filepath.Join(dir, "check.sh"), []byte("test -f mended.go || { echo 'error: mended.go is missing' >&2; exit 1; }\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	env = append(env, "ANTHROPIC_BASE_URL="+model.URL)
 	run(filepath.Join(nodeBin, "claude"), "-p", "write the files", "--permission-mode", "bypassPermissions")
 	heard := model.heard()
@@ -138,6 +144,10 @@ func TestHostClaudeCodeIsRefused(t *testing.T) {
 	}
 	if out := run(ctl, "lock", "list", "--json"); strings.Contains(out, "free.go") || !strings.Contains(out, "held.go") {
 		t.Errorf("locks after the session: %s", out)
+	}
+	learnt := run(ctl, "memory", "search", "--event-type", "fix", "--json")
+	if !strings.Contains(learnt, "`sh check.sh` failed: error: mended.go is missing") || !strings.Contains(learnt, "it worked after changing mended.go") {
+		t.Errorf("what the session mended was not learnt: %s", learnt)
 	}
 	run(ctl, "uninstall", "claude-code")
 	if raw, err := os.ReadFile(settings); err != nil || string(raw) != before {
