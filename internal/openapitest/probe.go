@@ -114,7 +114,8 @@ func (r *run) mutated(o Operation) {
 			request := r.gen.finish(o, m.kind, d)
 			status, _, _ := r.ask(request)
 			switch {
-			case status == http.StatusForbidden: // written into the audit, as it must be
+			case status == http.StatusForbidden, status == http.StatusPreconditionRequired:
+				// The first is audited, the second waits for another person: both are written, as they must be.
 			case status >= 400:
 				refused = append(refused, request)
 			case m.bad:
