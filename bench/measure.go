@@ -28,7 +28,7 @@ var goals = []goal{
 
 // measure runs the goals that were asked for.
 func (r *rig) measure(ctx context.Context) ([]Result, error) {
-	goals := slices.Concat(goals, runGoals, gatewayGoals)
+	goals := slices.Concat(goals, runGoals, gatewayGoals, hookGoals)
 	var known []string
 	for _, g := range goals {
 		known = append(known, g.name)
