@@ -37,17 +37,25 @@ type check struct {
 	Verdict verdict `json:"verdict"`
 	Found   string  `json:"found"`
 	Fix     string  `json:"fix,omitempty"` // what to do; empty when all is well
+	// Mend is the coordctl command that --fix runs for it; empty where a person has to decide or to act.
+	Mend []string `json:"mend,omitempty"`
 }
 
 func (a *app) doctorCommand() *cobra.Command {
-	return &cobra.Command{
+	var fix, dry bool
+	cmd := &cobra.Command{
 		Use: "doctor", Short: "Look for what is wrong and say how to mend it", Args: noArgs,
-		Long: "Checks every part and says how to mend what is wrong. It changes nothing. Exit code 1 when a check fails.",
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.doctor(cmd.Context()) },
+		Long: `Checks every part and says how to mend what is wrong. It changes nothing, but with --fix: then it runs the commands that
+mend without a decision of yours (coordctl migrate, and install for hosts that are registered already) and checks again.
+--dry-run says which those are. Exit code 1 when a check fails.`,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.doctor(cmd.Context(), fix && !dry, dry) },
 	}
+	cmd.Flags().BoolVar(&fix, "fix", false, "run the commands that mend what is wrong")
+	cmd.Flags().BoolVar(&dry, "dry-run", false, "say what --fix would run, run nothing")
+	return cmd
 }
 
-func (a *app) doctor(ctx context.Context) error {
+func (a *app) doctor(ctx context.Context, fix, dry bool) error {
 	home, err := local.FindHome()
 	if err != nil {
 		return err
@@ -57,6 +65,9 @@ func (a *app) doctor(ctx context.Context) error {
 		return usageError{err}
 	}
 	checks := a.checks(ctx, cfg, home)
+	if fix && a.mend(ctx, checks) {
+		checks = a.checks(ctx, cfg, home)
+	}
 	failed := 0
 	for _, c := range checks {
 		if c.Verdict == bad {
@@ -64,12 +75,15 @@ func (a *app) doctor(ctx context.Context) error {
 		}
 	}
 	if a.asJSON {
-		err = a.printJSON(map[string]any{"healthy": failed == 0, "checks": checks})
+		err = a.printJSON(map[string]any{"healthy": failed == 0, "dry_run": dry, "checks": checks})
 	} else {
 		for _, c := range checks {
 			fmt.Fprintf(a.Out, "%-4s  %-18s %s\n", c.Verdict, c.Name, c.Found)
 			if c.Fix != "" {
 				fmt.Fprintf(a.Out, "      %-18s → %s\n", "", c.Fix)
+			}
+			if dry && len(c.Mend) > 0 {
+				fmt.Fprintf(a.Out, "      %-18s → --fix would run: coordctl %s\n", "", strings.Join(c.Mend, " "))
 			}
 		}
 	}
@@ -77,6 +91,23 @@ func (a *app) doctor(ctx context.Context) error {
 		return quietExit(exitRefused)
 	}
 	return err
+}
+
+// mend runs the commands that checks name and reports whether there was one. What fails is told, and seen by the next check.
+func (a *app) mend(ctx context.Context, checks []check) (any bool) {
+	for _, c := range checks {
+		if len(c.Mend) == 0 {
+			continue
+		}
+		any = true
+		again := *a
+		again.Args, again.Out = c.Mend, a.Err // the answer of doctor is its checks
+		fmt.Fprintf(a.Err, "%s: running coordctl %s\n", c.Name, strings.Join(c.Mend, " "))
+		if code := Run(ctx, again.Env); code != 0 {
+			fmt.Fprintf(a.Err, "%s: coordctl %s failed with exit code %d\n", c.Name, strings.Join(c.Mend, " "), code)
+		}
+	}
+	return any
 }
 
 // checks runs every check.
@@ -165,6 +196,7 @@ func checkSchema(ctx context.Context, cfg config.Database, home local.Home) chec
 			"name another database, or agree with coordctl migrate --migrate-foreign"
 	case len(st.Pending) > 0:
 		c.Verdict, c.Found, c.Fix = bad, fmt.Sprintf("version %d, this program needs %d", st.Version, st.Latest), "coordctl migrate"
+		c.Mend = []string{"migrate"}
 	case st.Newer:
 		c.Verdict, c.Found, c.Fix = warn, fmt.Sprintf("version %d is newer than this program (%d)", st.Version, st.Latest), "upgrade this program"
 	default:
@@ -194,7 +226,7 @@ func (a *app) checkKey(ctx context.Context) check {
 	e, err := a.endpoint()
 	list := a.cat.Get("list_projects")
 	if err != nil || list == nil {
-		c.Verdict, c.Found = warn, "not tried: there is no API"
+		c.Verdict, c.Found, c.Fix = warn, "not tried: there is no API", "coordctl up, or name one in COORDINATION_API_URL"
 		return c
 	}
 	if e.key == "" {
@@ -206,7 +238,7 @@ func (a *app) checkKey(ctx context.Context) check {
 	case err == nil:
 		c.Verdict, c.Found = good, "accepted"
 	case fault.Is(err, client.CodeUnavailable):
-		c.Verdict, c.Found = warn, "not tried: the API does not answer"
+		c.Verdict, c.Found, c.Fix = warn, "not tried: the API does not answer", "wait until it does: see the checks above"
 	default:
 		c.Verdict, c.Found, c.Fix = bad, asFault(err).What, asFault(err).Next
 	}
@@ -245,7 +277,7 @@ func (a *app) checkHook(ctx context.Context, name string) (check, bool) {
 	}
 	if command == "" {
 		found, err := install.Look(r)
-		c.Verdict, c.Found, c.Fix = warn, "edits are not checked: no hook is registered", "coordctl install "+name
+		c.Verdict, c.Found, c.Fix, c.Mend = warn, "edits are not checked: no hook is registered", "coordctl install "+name, []string{"install", name}
 		return c, err == nil && found.Registered
 	}
 	ctx, cancel := context.WithTimeout(ctx, 2*hookTime)
@@ -266,6 +298,7 @@ func (a *app) checkHook(ctx context.Context, name string) (check, bool) {
 	switch {
 	case err != nil || said == "":
 		c.Verdict, c.Found, c.Fix = bad, fmt.Sprintf("%s (in %s) did not answer: %v %s", command, file, err, bytes.TrimSpace(out)), "coordctl install "+name
+		c.Mend = []string{"install", name}
 	case !strings.Contains(said, "the hook reaches"):
 		c.Verdict, c.Found, c.Fix = bad, said, "coordctl up, or set COORDINATION_API_URL and COORDINATION_API_KEY where the host runs"
 	default:
