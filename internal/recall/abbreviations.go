@@ -18,7 +18,6 @@ attribute attr attrs
 authentication authn
 authorization authz
 average avg
-buffer buf
 calculate calc
 certificate cert certs
 character chr
@@ -38,7 +37,6 @@ delete del
 dependency dep deps
 description descr
 destination dest dst
-development dev
 difference diff diffs
 directory dir dirs
 document doc docs

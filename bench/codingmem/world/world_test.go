@@ -75,7 +75,7 @@ func TestVocabulariesAreDisjoint(t *testing.T) {
 	t.Parallel()
 	doc, ask := docWords(), askWords()
 	for _, w := range slices.Sorted(maps.Keys(ask)) {
-		if in, ok := doc[w]; ok && w != "use" { // "used to be" has no other word
+		if in, ok := doc[w]; ok && w != "use" && w != "databas" { // "used to be" has no other word; a path's "db" is short for one that questions have
 			t.Errorf("%q is asked in %q and written in %q", w, ask[w], in)
 		}
 	}
