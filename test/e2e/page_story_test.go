@@ -211,7 +211,7 @@ func (a *atlas) talk() {
 		a.must(err)
 		a.sql(`update public.messages set created_at = now() - make_interval(mins => $2) where id = $1`, reply.MessageID, ago)
 	}
-	send("cursor-cove", "cursor", client.SendMessage{To: []string{"person-rita"}, Text: "Drop support for Go 1.24? The new iterator needs 1.25, and two downstream tools still build with 1.24.", Kind: "question", AckRequired: true}, 9)
+	send("cursor-cove", "cursor", client.SendMessage{To: []string{"person-rita", "person"}, Text: "Drop support for Go 1.24? The new iterator needs 1.25, and two downstream tools still build with 1.24.", Kind: "question", AckRequired: true}, 9)
 	send("codex-birch", "codex", client.SendMessage{To: []string{"claude-fern"}, Text: "I need router.go for the client routes. Can you free it once the table is split?", Kind: "request"}, 17)
 	send("claude-fern", "claude-code", client.SendMessage{To: []string{"codex-birch"}, Text: "In ten minutes: the tests for the lock routes are still red.", Kind: "answer"}, 12)
 	send("claude-vale", "claude-code", client.SendMessage{To: []string{"person-rita", "codex-elm"}, Text: "An empty key list is refused now; start-up prints which variable is empty."}, 3)

@@ -85,7 +85,7 @@ func (a *atlas) verify() {
 		}
 		if c.state == "awaiting_approval" {
 			a.sql(`insert into public.approval_queue (project_id, changeset_id, head_sha, route_version, policy_name, reason, roles, requested_by, status, opened_at, expires_at)
-				select id, $2, $3, 1, 'auth-review', 'internal/auth/** always needs a reviewer who is not the author', '{reviewers,security}', $4, 'pending', now() - interval '11 minutes', now() + interval '48 minutes' from public.projects where name = $1`, atlasProject, id, sha, c.agent)
+				select id, $2, $3, 1, 'auth-review', 'internal/auth/** always needs a reviewer who is not the author', '{}', $4, 'pending', now() - interval '11 minutes', now() + interval '48 minutes' from public.projects where name = $1`, atlasProject, id, sha, c.agent)
 		}
 	}
 }

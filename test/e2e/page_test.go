@@ -72,7 +72,7 @@ func TestHostPage(t *testing.T) {
 	if len(out.Failed) > 0 || len(out.Console) > 0 {
 		t.Errorf("acts that failed: %s\nconsole: %s", strings.Join(out.Failed, "\n"), strings.Join(out.Console, "\n"))
 	}
-	if len(out.Acts) != 25 || !out.Follows || !out.Keys || !out.Back || !strings.HasPrefix(out.Stale, "Disconnected since") || !out.BackLive {
+	if len(out.Acts) != 24 || !out.Follows || !out.Keys || !out.Back || !strings.HasPrefix(out.Stale, "Disconnected since") || !out.BackLive {
 		t.Errorf("%d acts, follows %v, keys %v, back %v, stale %q, live again %v", len(out.Acts), out.Follows, out.Keys, out.Back, out.Stale, out.BackLive)
 	}
 	// A machine that is busy with something else is no finding: time is asked for where it is quiet.

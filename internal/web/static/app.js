@@ -148,7 +148,7 @@ const page = (() => {
       button.disabled = true;
       button.textContent = "…";
       try {
-        const res = await fetch(form.action, { method: "POST", body: new URLSearchParams(new FormData(form)) });
+        const res = await fetch(form.getAttribute("action"), { method: "POST", body: new URLSearchParams(new FormData(form)) });
         const text = await res.text();
         if (res.ok) { form.closest("dialog").close(); for (const x of $$("[data-bulk] input:checked")) { x.checked = false; } bulk(); toast(text, true); refresh(true); } else if (text.includes("<dialog")) { show(text); } else { toast(text || "It did not work. Nothing was changed."); }
       } catch (err) { toast("The service did not answer. It is not known whether it was done: look before you try again."); } finally { button.disabled = false; button.textContent = word; }
