@@ -118,7 +118,7 @@ func settings(port int, socket string, lz4, unsafe bool, extra map[string]string
 		"unix_socket_directories":             socket,
 		"unix_socket_permissions":             "0700",
 		"max_connections":                     "300",
-		"shared_buffers":                      "64MB",
+		"shared_buffers":                      buffers(),
 		"max_wal_size":                        "4GB",
 		"checkpoint_timeout":                  "15min",
 		"wal_compression":                     "on",
