@@ -45,7 +45,8 @@ const page = (() => {
     if (!now || !next) { return; }
     if (id === "bar") { const live = $("#live", now), to = $("#live", next); if (live && to) { to.replaceWith(live.cloneNode(true)); } }
     const before = mark ? new Map($$("tr[id], .card[id], .task[id], .queue li[id]", now).map(x => [x.id, x.textContent])) : null;
-    Idiomorph.morph(now, next.cloneNode(true), { ignoreActiveValue: true });
+    // The children alone: an element that has the focus keeps its children, and after a change of view that is <main>.
+    Idiomorph.morph(now, next.innerHTML, { morphStyle: "innerHTML", ignoreActiveValue: true });
     if (!before || !before.size) { return; }
     const ticking = /\d+ (s|min)|now/g;
     for (const x of $$("tr[id], .card[id], .task[id], .queue li[id]", now)) {
