@@ -36,7 +36,7 @@ type StoredEvent struct {
 	EventType  string           `json:"event_type"`
 	Timestamp  string           `json:"timestamp"`
 	ToolName   *string          `json:"tool_name"`
-	ToolInput  map[string]any   `json:"tool_input"`
+	ToolInput  map[string]any   `json:"tool_input" nullable:"true"`
 	ToolOutput any              `json:"tool_output"`
 	Error      *string          `json:"error"`
 	ExitCode   *int             `json:"exit_code"`

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 
 	"github.com/agent-coordinator/agent-coordinator/client"
+	"github.com/agent-coordinator/agent-coordinator/internal/fault"
 	"github.com/agent-coordinator/agent-coordinator/internal/ident"
 )
 
@@ -81,6 +82,9 @@ func (s *Store) SetGuardrail(ctx context.Context, c ident.Caller, in client.SetG
 
 // CheckGuardrail decides about a command that meets rules; defaults has their actions as delivered.
 func (s *Store) CheckGuardrail(ctx context.Context, c ident.Caller, defaults map[string]string, in client.CheckGuardrail) (client.GuardrailAnswer, error) {
+	if len(defaults) == 0 { // rules that are null pass the schema, for lists of replies may be
+		return client.GuardrailAnswer{}, fault.Invalid("rules", "no rule is named", "name the rules that the command meets")
+	}
 	raw, err := json.Marshal(defaults)
 	if err != nil {
 		return client.GuardrailAnswer{}, err

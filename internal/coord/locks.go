@@ -57,7 +57,12 @@ func (s *Store) lockArgs(ctx context.Context, c ident.Caller, field string, path
 	if err != nil {
 		return nil, err
 	}
-	a := &lockArgs{home: home.ID, keys: keys}
+	a := &lockArgs{home: home.ID}
+	type place struct {
+		space int64
+		key   string
+	}
+	seen := map[place]bool{}
 	for _, k := range keys {
 		sp := home
 		switch {
@@ -68,6 +73,12 @@ func (s *Store) lockArgs(ctx context.Context, c ident.Caller, field string, path
 				return nil, err
 			}
 		}
+		at := place{sp.ID, k.Key}
+		if seen[at] { // the same path, once with its repository's name
+			continue
+		}
+		seen[at] = true
+		a.keys = append(a.keys, k)
 		a.space = append(a.space, sp.ID)
 		a.repo = append(a.repo, sp.Name)
 		a.kind = append(a.kind, string(rune(k.Kind)))

@@ -397,3 +397,21 @@ func TestLockPlansReadByKey(t *testing.T) {
 		t.Logf("%d calls read %d pages", 4*len(calls), pages)
 	}
 }
+
+// A path may be named twice in one call, once with its repository's name: it is one lock.
+func TestTheSamePathByTwoNames(t *testing.T) {
+	t.Parallel()
+	l := newLockers(t, 2)
+	c := l.caller("ana")
+	l.exec(`select coord.ensure_project('locks')`)
+	if r := l.acquire(c, client.AcquireLock{FilePath: "first.go"}); !r.Success { // makes the project's repository
+		t.Fatalf("%+v", r)
+	}
+	var name string
+	if err := l.pool.QueryRow(t.Context(), `select r.name from public.repositories r where r.project_id = $1 order by r.id limit 1`, c.ProjectID).Scan(&name); err != nil {
+		t.Fatal(err)
+	}
+	if r := l.acquire(c, client.AcquireLock{FilePaths: []string{"a", "@" + name + "//a"}}); !r.Success {
+		t.Errorf("%+v", r)
+	}
+}

@@ -2956,7 +2956,7 @@ export interface SessionEvents {
     role: string | null;
     session_id: string;
     timestamp: string;
-    tool_input: Record<string, unknown>;
+    tool_input: Record<string, unknown> | null;
     tool_name: string | null;
     tool_output: unknown;
   }> | null;

@@ -3630,7 +3630,7 @@ class _SessionEventsEventsRequired(TypedDict):
     role: Optional[str]
     session_id: str
     timestamp: str
-    tool_input: Dict[str, Any]
+    tool_input: Optional[Dict[str, Any]]
     tool_name: Optional[str]
     tool_output: Any
 
