@@ -14,7 +14,7 @@ import (
 type sqlSpans struct{ inner *otelpgx.Tracer }
 
 func newSQLSpans() pgx.QueryTracer {
-	return sqlSpans{otelpgx.NewTracer(otelpgx.WithTracerProvider(trace.Provider()), otelpgx.WithTrimSQLInSpanName(), otelpgx.WithDisableConnectionDetailsInAttributes())}
+	return sqlSpans{otelpgx.NewTracer(otelpgx.WithTracerProvider(trace.Provider()), otelpgx.WithDisableConnectionDetailsInAttributes())}
 }
 
 // TraceQueryStart implements pgx.QueryTracer. Statements are ours and hold no values; parameters are not recorded.

@@ -100,7 +100,7 @@ func (r *Runner) gatewayHandler() http.Handler {
 		if req.Header.Get("Traceparent") != "" { // the executor makes spans of its own
 			req = req.WithContext(trace.Extract(req.Context(), req.Header))
 		} else {
-			req = req.WithContext(trace.Under(req.Context(), trace.Parent(j.ctx)))
+			req = req.WithContext(trace.Under(req.Context(), trace.Parent(j.ctx))) //nolint:contextcheck // only the name of the job's span is taken
 		}
 		route := req.Method + " " + path
 		switch {

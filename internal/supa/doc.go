@@ -26,7 +26,7 @@ type Config struct {
 	// TokenFile holds an access token for Realtime, a JWT that lives shorter than a key and that somebody else renews; empty:
 	// the key is the token, if it is a JWT.
 	TokenFile string
-	Log    *slog.Logger
+	Log       *slog.Logger
 }
 
 // ErrNoKey means that a project is set without a key.

@@ -9,7 +9,7 @@ import (
 )
 
 // Without a collector tracing takes no memory and leaves contexts and headers alone.
-func TestOffCostsNothing(t *testing.T) {
+func TestOffCostsNothing(t *testing.T) { //nolint:paralleltest // allocations are counted for the whole process
 	ctx, h := context.Background(), http.Header{}
 	n := testing.AllocsPerRun(100, func() {
 		inner, span := trace.Start(trace.Under(ctx, "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"), "x", trace.Server, "a", "b", "c", "")

@@ -121,7 +121,9 @@ func TestTraces(t *testing.T) {
 	if operation.parent != request.id || operation.attributes["coord.door"] != "http" {
 		t.Errorf("%+v", operation)
 	}
-	c.await(t, traceID, "a statement", func(s span) bool { return s.parent == operation.id && s.attributes["db.system.name"]+s.attributes["db.system"] == "postgresql" })
+	c.await(t, traceID, "a statement", func(s span) bool {
+		return s.parent == operation.id && s.attributes["db.system.name"]+s.attributes["db.system"] == "postgresql"
+	})
 	run := c.await(t, traceID, "the run", named("agent-coordinator-runner", "run"))
 	if run.parent != operation.id {
 		t.Errorf("the run is not under the operation that made it: %+v", run)
