@@ -10,7 +10,7 @@ const out = { views: [], console: [], took: {}, acts: [], failed: [] };
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM || '/usr/bin/chromium', args: ['--no-sandbox'] });
 const page = await (await browser.newContext()).newPage();
 page.setDefaultTimeout(15000);
-page.on('console', m => { if (m.type() === 'error' && !/40[49]|422/.test(m.text())) { out.console.push(m.text()); } });
+page.on('console', m => { if (m.type() === 'error' && !/40[49]|422|ERR_FAILED/.test(m.text())) { out.console.push(m.text()); } });
 page.on('pageerror', e => out.console.push(e.message));
 await page.goto(link);
 await page.waitForURL('**/ui/');
