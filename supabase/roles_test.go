@@ -29,8 +29,9 @@ var readers = map[string]audience{
 	"sessions": project, "events": project, "runs": project, "lock_list": project, "work_list": project, "session_list": project,
 	"changesets": project, "changeset_files": project, "verification_results": project, "approval_queue": project, "approval_votes": project,
 	"changeset_events": project, "verification_policies": project, "verification_policy_versions": project, "agent_trust": project, "trust_events": project,
-	"lock_violations": project,
-	"messages":        members, "message_recipients": members,
+	"lock_violations": project, "holds": project,
+	"messages": members, "message_recipients": members, "usage_reports": members, "budgets": members,
+	"acts": members, "guardrail_rules": members, "guardrail_violations": members,
 	"runners": installation, "agent_blueprints": installation, "capabilities": installation,
 }
 
