@@ -88,9 +88,11 @@ type oneFile struct{ path string }
 func (f oneFile) ChangedFiles(context.Context, gateway.ChangeRef) ([]route.File, bool, error) {
 	return []route.File{{Path: cmp.Or(f.path, "internal/lock/lock.go"), Status: "modified", Additions: 40}}, false, nil
 }
+
 func (oneFile) Contributors(context.Context, gateway.ChangeRef) ([]string, error) { return nil, nil }
-func (oneFile) Permission(context.Context, string, string) (string, error)        { return "write", nil }
-func (oneFile) PostStatus(context.Context, gateway.Status) error                  { return nil }
+
+func (oneFile) Permission(context.Context, string, string) (string, error) { return "write", nil }
+func (oneFile) PostStatus(context.Context, gateway.Status) error           { return nil }
 
 // post delivers the n-th push, to a branch of its own, and returns how long the acknowledgement took.
 func (h *hooked) post(ctx context.Context, n int) (time.Duration, error) {

@@ -153,8 +153,12 @@ func (r *rig) largeRouting(context.Context) ([]Result, error) {
 	for i := range manyRules {
 		p := route.Policy{Name: fmt.Sprintf("p%d", i), Tier: i % 4, Required: true, Enabled: true, Executors: []string{"github"}, FoldCase: i%7 == 0}
 		p.Patterns = [][]string{
-			{fmt.Sprintf("services/s%d/**", i)}, {fmt.Sprintf("**/*.{x%d,y%d}", i, i)}, {fmt.Sprintf("**/team%d/**", i), fmt.Sprintf("**/owner-%d.yml", i)},
-			{fmt.Sprintf("**/config%d*.y*ml", i)}, {fmt.Sprintf("**/*secret%d*", i)}, {"**/*.go"},
+			{fmt.Sprintf("services/s%d/**", i)},
+			{fmt.Sprintf("**/*.{x%d,y%d}", i, i)},
+			{fmt.Sprintf("**/team%d/**", i), fmt.Sprintf("**/owner-%d.yml", i)},
+			{fmt.Sprintf("**/config%d*.y*ml", i)},
+			{fmt.Sprintf("**/*secret%d*", i)},
+			{"**/*.go"},
 		}[i%6]
 		p.ExcludePatterns = []string{"**/testdata/**"}
 		policies = append(policies, p)
@@ -185,6 +189,7 @@ func (ready) Cancel(context.Context, executors.Job) error    { return nil }
 func (ready) Start(context.Context, executors.Job) (executors.Started, error) {
 	return executors.Started{ExternalID: "x"}, nil
 }
+
 func (ready) Check(context.Context, executors.Job) (*executors.Outcome, error) {
 	return &executors.Outcome{Conclusion: executors.Success}, nil
 }

@@ -7,11 +7,61 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/agent-coordinator/agent-coordinator/client"
 	"github.com/agent-coordinator/agent-coordinator/internal/coord"
 	"github.com/agent-coordinator/agent-coordinator/internal/ident"
 )
+
+// claimer claims from a queue the way the product does, through its data layer.
+type claimer struct {
+	*queue
+	pool  *pgxpool.Pool
+	store *coord.Store
+	who   ident.Caller
+}
+
+func (r *rig) newClaimer(ctx context.Context, tasks int) (*claimer, error) {
+	q, err := r.fill(ctx, "queue_held", tasks, 1)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := q.conn.Exec(ctx, "alter database queue_held set synchronous_commit = off"); err != nil { // execution is what is compared
+		return nil, err
+	}
+	c := &claimer{queue: q}
+	if c.pool, err = coord.Open(ctx, q.dsn, 2); err != nil {
+		return nil, err
+	}
+	c.store = coord.New(c.pool)
+	c.who, err = c.store.Resolve(ctx, ident.Principal{Name: by, Scopes: []ident.Scope{ident.Admin}}, ident.Claim{Project: project, Agent: "claimer", Session: "claimer"}, true)
+	if err != nil {
+		c.pool.Close()
+	}
+	return c, err
+}
+
+func (c *claimer) claim(ctx context.Context, n int) error {
+	got, err := c.store.ClaimWork(ctx, c.who, client.GetWork{Tags: claimerTags(), Limit: n})
+	if err == nil && !got.Success {
+		err = errors.New("no task left")
+	}
+	return err
+}
+
+// times claims n single tasks; ms.
+func (c *claimer) times(ctx context.Context, n int) (p50, p99 float64, err error) {
+	all := make([]time.Duration, n)
+	for i := range all {
+		start := time.Now()
+		if err := c.claim(ctx, 1); err != nil {
+			return 0, 0, err
+		}
+		all[i] = time.Since(start)
+	}
+	return float64(percentile(all, 0.5).Microseconds()) / 1000, float64(percentile(all, 0.99).Microseconds()) / 1000, nil
+}
 
 // heldSnapshot compares a claim of a queue out of which 100,000 were claimed while somebody held a snapshot with one of
 // the fresh queue. How long the snapshot is held matters only by what happened meanwhile.
@@ -20,50 +70,20 @@ func (r *rig) heldSnapshot(ctx context.Context) ([]Result, error) {
 	if r.o.quick {
 		claimed = 20_000
 	}
-	q, err := r.fill(ctx, "queue_held", claimed+10_000, 1)
+	c, err := r.newClaimer(ctx, claimed+10_000)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := q.conn.Exec(ctx, "alter database queue_held set synchronous_commit = off"); err != nil { // execution is what is compared
-		return nil, err
-	}
-	pool, err := coord.Open(ctx, q.dsn, 2)
-	if err != nil {
-		return nil, err
-	}
-	defer pool.Close()
-	store := coord.New(pool)
-	who, err := store.Resolve(ctx, ident.Principal{Name: by, Scopes: []ident.Scope{ident.Admin}}, ident.Claim{Project: project, Agent: "claimer", Session: "claimer"}, true)
-	if err != nil {
-		return nil, err
-	}
-	claim := func(n int) error {
-		got, err := store.ClaimWork(ctx, who, client.GetWork{Tags: claimerTags(), Limit: n})
-		if err == nil && !got.Success {
-			err = errors.New("no task left")
-		}
-		return err
-	}
-	times := func(n int) (p50, p99 float64, err error) {
-		all := make([]time.Duration, n)
-		for i := range all {
-			start := time.Now()
-			if err := claim(1); err != nil {
-				return 0, 0, err
-			}
-			all[i] = time.Since(start)
-		}
-		return float64(percentile(all, 0.5).Microseconds()) / 1000, float64(percentile(all, 0.99).Microseconds()) / 1000, nil
-	}
+	defer c.pool.Close()
 	const n = 500
-	if _, _, err := times(n); err != nil { // plans are made
+	if _, _, err := c.times(ctx, n); err != nil { // plans are made
 		return nil, err
 	}
-	fresh, freshTail, err := times(n)
+	fresh, freshTail, err := c.times(ctx, n)
 	if err != nil {
 		return nil, err
 	}
-	holder, err := pgx.Connect(ctx, q.dsn)
+	holder, err := pgx.Connect(ctx, c.dsn)
 	if err != nil {
 		return nil, err
 	}
@@ -78,43 +98,41 @@ func (r *rig) heldSnapshot(ctx context.Context) ([]Result, error) {
 	}
 	r.say("G9: claiming %d tasks while a snapshot is held", claimed)
 	for range claimed / 500 {
-		if err := claim(500); err != nil {
+		if err := c.claim(ctx, 500); err != nil {
 			return nil, err
 		}
 	}
-	held, heldTail, err := times(n)
+	held, heldTail, err := c.times(ctx, n)
 	if err != nil {
 		return nil, err
 	}
-	pages, err := q.buffers(ctx, "select coord.claim_ready($1, 1::smallint, $2, 1)", q.project, q.memo.Classes)
+	pages, err := c.buffers(ctx, "select coord.claim_ready($1, 1::smallint, $2, 1)", c.project, c.memo.Classes)
 	if err != nil {
 		return nil, err
 	}
 	if err := tx.Rollback(ctx); err != nil {
 		return nil, err
 	}
-	began := time.Now()
-	recovered := time.Duration(-1)
-	for time.Since(began) < time.Minute {
-		p, _, err := times(20)
-		if err != nil {
-			return nil, err
-		}
-		if p <= 1.5*fresh {
-			recovered = time.Since(began)
-			break
-		}
-		time.Sleep(200 * time.Millisecond)
-	}
+	note, err := c.recovery(ctx, fresh)
 	res := Result{
 		Goal: "G9", What: fmt.Sprintf("claim p50 with a held snapshot and %dk claims since", claimed/1000), Value: held / fresh, Unit: "x",
 		Ours: &Figure{"held", held, "ms"}, Theirs: &Figure{"fresh", fresh, "ms"},
 	}
-	note := "it did not recover within a minute after the snapshot's end"
-	if recovered >= 0 {
-		note = fmt.Sprintf("as fast as before %.1f s after the snapshot's end", recovered.Seconds())
+	return []Result{res.atMost(2, 1.2).with("p99 %.2f ms fresh, %.2f ms held; once a second a claim looks at whole lanes, which touches %.0f pages; %s", freshTail, heldTail, pages, note)}, err
+}
+
+// recovery waits, a minute at most, until claims take at most half as long again as on the fresh queue.
+func (c *claimer) recovery(ctx context.Context, fresh float64) (string, error) {
+	for began := time.Now(); time.Since(began) < time.Minute; time.Sleep(200 * time.Millisecond) {
+		p, _, err := c.times(ctx, 20)
+		if err != nil {
+			return "", err
+		}
+		if p <= 1.5*fresh {
+			return fmt.Sprintf("as fast as before %.1f s after the snapshot's end", time.Since(began).Seconds()), nil
+		}
 	}
-	return []Result{res.atMost(2, 1.2).with("p99 %.2f ms fresh, %.2f ms held; once a second a claim looks at whole lanes, which touches %.0f pages; %s", freshTail, heldTail, pages, note)}, nil
+	return "it did not recover within a minute after the snapshot's end", nil
 }
 
 // soak submits, claims and completes for minutes beside millions of finished tasks, and compares the last minute with the

@@ -57,7 +57,7 @@ func command(hurry context.Context, out io.Writer) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			stopTracing, err := otlp.Start(cmd.Context(), "agent-coordinator-runner", version.String(), cfg.Log)
+			stopTracing, err := otlp.Start(cmd.Context(), "agent-coordinator-runner", version.String(), cfg.Log) //nolint:contextcheck // cobra hands the context over
 			if err != nil {
 				return err
 			}

@@ -123,10 +123,14 @@ func TestUseIsReported(t *testing.T) {
 	t.Parallel()
 	const begin = `{"type":"system","subtype":"init","session_id":"cc-1"}` + "\n"
 	for _, tt := range []struct{ name, result, want string }{
-		{"by model", `{"type":"result","subtype":"success","uuid":"u1","result":"Done.","session_id":"cc-1","total_cost_usd":0.5,"modelUsage":{"opus":{"inputTokens":3,"outputTokens":4,"cacheReadInputTokens":5,"cacheCreationInputTokens":6,"costUSD":0.4},"haiku":{"inputTokens":1,"costUSD":0.1}}}`,
-			`POST /usage {"reports":[{"cache_read_tokens":0,"cache_write_tokens":0,"cost_usd":0.1,"input_tokens":1,"key":"u1:haiku","model":"haiku","output_tokens":0},{"cache_read_tokens":5,"cache_write_tokens":6,"cost_usd":0.4,"input_tokens":3,"key":"u1:opus","model":"opus","output_tokens":4}]}`},
-		{"in all, of a failure", `{"type":"result","subtype":"error_max_turns","is_error":true,"session_id":"cc-1","total_cost_usd":0.25,"usage":{"input_tokens":7,"output_tokens":8,"cache_read_input_tokens":9}}`,
-			`POST /usage {"reports":[{"cache_read_tokens":9,"cache_write_tokens":0,"cost_usd":0.25,"input_tokens":7,"key":"cc-1","output_tokens":8}]}`},
+		{
+			"by model", `{"type":"result","subtype":"success","uuid":"u1","result":"Done.","session_id":"cc-1","total_cost_usd":0.5,"modelUsage":{"opus":{"inputTokens":3,"outputTokens":4,"cacheReadInputTokens":5,"cacheCreationInputTokens":6,"costUSD":0.4},"haiku":{"inputTokens":1,"costUSD":0.1}}}`,
+			`POST /usage {"reports":[{"cache_read_tokens":0,"cache_write_tokens":0,"cost_usd":0.1,"input_tokens":1,"key":"u1:haiku","model":"haiku","output_tokens":0},{"cache_read_tokens":5,"cache_write_tokens":6,"cost_usd":0.4,"input_tokens":3,"key":"u1:opus","model":"opus","output_tokens":4}]}`,
+		},
+		{
+			"in all, of a failure", `{"type":"result","subtype":"error_max_turns","is_error":true,"session_id":"cc-1","total_cost_usd":0.25,"usage":{"input_tokens":7,"output_tokens":8,"cache_read_input_tokens":9}}`,
+			`POST /usage {"reports":[{"cache_read_tokens":9,"cache_write_tokens":0,"cost_usd":0.25,"input_tokens":7,"key":"cc-1","output_tokens":8}]}`,
+		},
 	} {
 		w := &world{}
 		_, _, _ = turn(t, w, invocation(t, nil), begin+tt.result+"\n")

@@ -13,7 +13,7 @@ import (
 func TestMain(m *testing.M) { pgtest.Main(m) }
 
 // doctor names a remedy for whatever is not well; --dry-run says what --fix would run, --fix runs it.
-func TestDoctorMends(t *testing.T) { // not parallel: it sets the environment, which doctor reads
+func TestDoctorMends(t *testing.T) { //nolint:paralleltest // it sets the environment, which doctor reads
 	dir := t.TempDir()
 	for name, v := range map[string]string{
 		"COORD_DATABASE_URL": pgtest.Empty(t), "COORD_HOME": dir, "HOME": dir, "COORDINATION_API_URL": "http://127.0.0.1:1", "COORDINATION_API_KEY": "k",

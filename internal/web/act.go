@@ -2,6 +2,7 @@ package web
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -39,11 +40,19 @@ type field struct {
 // maxBulk bounds what one dialog does.
 const maxBulk = 200
 
-// actions by name. The id is what the operation calls it.
-var actions map[string]action
+// actions by name. The id is what the operation calls it. They are put together at the start, as some previews look
+// others up.
+var actions = map[string]action{}
 
 func init() {
-	actions = map[string]action{
+	for _, some := range []map[string]action{changeActions(), workActions(), runActions(), agentActions(), personActions()} {
+		maps.Copy(actions, some)
+	}
+}
+
+// changeActions are about changes and their verification.
+func changeActions() map[string]action {
+	return map[string]action{
 		"approve": {
 			Title: "Approve this commit", Verb: "Approve", Scope: ident.Reviewer, Reason: "Comment, kept with the vote", Optional: true, operation: "approve_change", args: voted, preview: previewVote,
 			effects: []string{"Your vote is bound to this commit; a new push voids it."}, toast: "Your approval counts.",
@@ -73,6 +82,12 @@ func init() {
 			Title: "End the verification", Verb: "End it", Scope: ident.Write, Reason: "Reason", Optional: true, operation: "cancel_changeset", Danger: true, args: about1("changeset_id", "reason"),
 			effects: []string{"What runs is ended, also where it runs.", "There is no verdict until it is run again."}, toast: "The verification is ended.",
 		},
+	}
+}
+
+// workActions are about locks and tasks.
+func workActions() map[string]action {
+	return map[string]action{
 		"release-lock": {
 			Title: "Take the lock away", Verb: "Release and tell the holder", Scope: ident.Reviewer, Reason: "Reason, shown to the holder", operation: "force_release_lock", Danger: true, NoUndo: true, Bulk: true, preview: previewRelease,
 			args: func(id, reason string, _ url.Values) map[string]any {
@@ -110,6 +125,12 @@ func init() {
 				return map[string]any{"task_type": form.Get("task_type"), "description": reason, "priority": n}
 			},
 		},
+	}
+}
+
+// runActions are about runs, sessions, runners, messages and memories.
+func runActions() map[string]action {
+	return map[string]action{
 		"start-run": {
 			Title: "Start a run", Verb: "Start it", Scope: ident.Write, Reason: "What the agent is told", operation: "create_run", toast: "The run waits for a runner.",
 			Fields: []field{{Name: "agent_name", Label: "Blueprint, empty for none", Kind: "text"}}, effects: []string{"The first runner that fits executes it. It fails when none does within five minutes."},

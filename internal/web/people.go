@@ -14,11 +14,12 @@ import (
 )
 
 // What a person does to agents and runners, and to items of the first view.
-func init() {
+// agentActions are what a person does to agents and runners.
+func agentActions() map[string]action {
 	agentOnly := func(id, reason string, _ url.Values) map[string]any {
 		return withReason(map[string]any{"agent": id}, "reason", reason)
 	}
-	for name, a := range map[string]action{
+	return map[string]action{
 		"pause": {
 			Title: "Pause the agent", Verb: "Pause it", Scope: ident.Reviewer, Reason: "Reason, shown to the agent", operation: "pause_agent", args: agentOnly, Bulk: true, preview: previewHold, toast: "It is paused. Resume it when it may go on.",
 			effects: []string{"It gets no new lock and no new task until somebody resumes it.", "It keeps what it holds; locks run out as they would. It is told with its next call."},
@@ -58,6 +59,12 @@ func init() {
 			Title: "Let the runner take runs again", Verb: "End the drain", Scope: ident.Reviewer, operation: "undrain_runner", args: about1("runner_id", ""), Bulk: true, toast: "It takes runs again.",
 			effects: []string{"It is offered runs at once."},
 		},
+	}
+}
+
+// personActions are about what waits for a person, and about money.
+func personActions() map[string]action {
+	return map[string]action{
 		"snooze": {
 			Title: "Put it off", Verb: "Put it off", Scope: ident.Write, operation: "snooze", toast: "It comes back by itself.",
 			Fields:  []field{{Name: "for", Label: "For", Kind: "select", Value: "1 hour", Options: []string{"15 minutes", "1 hour", "4 hours", "1 day"}}},
@@ -97,8 +104,6 @@ func init() {
 			Title: "Remove the budget", Verb: "Remove it", Scope: ident.Admin, operation: "delete_budget", args: about1("name", ""), Danger: true, toast: "The budget is gone.",
 			effects: []string{"Work that it stopped goes on at once."},
 		},
-	} {
-		actions[name] = a
 	}
 }
 

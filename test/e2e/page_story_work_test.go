@@ -33,18 +33,30 @@ func (a *atlas) verify() {
 		{"tool":"sqlfluff","rule":"PG01","level":"note","message":"The index is built without CONCURRENTLY.","path":"db/migrations/0042_token_rotation.sql","line":7}]`
 	static := ok(0, "static-checks", "inline", 9, "gofmt, go vet, gitleaks, sqlfluff: nothing on changed lines.")
 	static.findings = findings
-	failed := run{policy: "unit-tests", executor: "github", status: "completed", conclusion: "failure", tier: 1, exit: 1, seconds: 171, reason: "2 of 418 tests failed.",
-		output: "--- FAIL: TestClaimOrder (0.31s)\n    claim_test.go:88: claimed [7 3 5], want [3 5 7]\n--- FAIL: TestClaimOrderAfterRetry (0.29s)\n    claim_test.go:131: the retried task lost its place\nFAIL\ninternal/queue\t1.204s"}
+	failed := run{
+		policy: "unit-tests", executor: "github", status: "completed", conclusion: "failure", tier: 1, exit: 1, seconds: 171, reason: "2 of 418 tests failed.",
+		output: "--- FAIL: TestClaimOrder (0.31s)\n    claim_test.go:88: claimed [7 3 5], want [3 5 7]\n--- FAIL: TestClaimOrderAfterRetry (0.29s)\n    claim_test.go:131: the retried task lost its place\nFAIL\ninternal/queue\t1.204s",
+	}
 	for i, c := range []change{
-		{"Rotate session tokens on privilege change", "claude-arden", "arden/tokens", "tokens", "awaiting_approval", "", "Everything else passed; internal/auth/** needs a reviewer.", 26, 2,
+		{
+			"Rotate session tokens on privilege change", "claude-arden", "arden/tokens", "tokens", "awaiting_approval", "", "Everything else passed; internal/auth/** needs a reviewer.", 26, 2,
 			map[string][2]int{"internal/auth/session.go": {96, 31}, "internal/auth/token.go": {121, 16}, "db/migrations/0042_token_rotation.sql": {28, 0}, "internal/auth/token_test.go": {32, 0}},
 			[]run{static, ok(1, "unit-tests", "github", 178, "418 passed, 3 new."), ok(3, "migration-on-a-copy", "ntm", 41, "0042 applied and rolled back; longest table lock 12 ms.")},
 			`[{"tier":1,"text":"more than 50 lines changed","policy":"unit-tests"},{"tier":3,"text":"db/migrations/** changed","policy":"migration-on-a-copy"},{"tier":4,"text":"internal/auth/** always needs a reviewer who is not the author","policy":"auth-review"}]`,
-			`[{"tier":2,"policy":"integration","executor":"e2b"}]`},
-		{"Claim order by priority, then age", "codex-elm", "elm/order", "order", "failed", "failed", "unit-tests: 2 of 418 tests failed.", 6, 1, map[string][2]int{"internal/queue/claim.go": {44, 19}, "internal/queue/claim_test.go": {61, 2}},
-			[]run{ok(0, "static-checks", "inline", 8, ""), failed}, `[{"tier":1,"text":"internal/queue/** changed","policy":"unit-tests"}]`, `[]`},
-		{"Refuse an empty API key list", "claude-vale", "vale/keys", "keys", "verifying", "", "unit-tests runs", 2, 2, map[string][2]int{"internal/config/keys.go": {12, 3}},
-			[]run{ok(0, "static-checks", "inline", 7, ""), {policy: "unit-tests", executor: "github", status: "running", tier: 1}}, `[{"tier":1,"text":"Go code changed","policy":"unit-tests"}]`, `[]`},
+			`[{"tier":2,"policy":"integration","executor":"e2b"}]`,
+		},
+		{
+			"Claim order by priority, then age", "codex-elm", "elm/order", "order", "failed", "failed", "unit-tests: 2 of 418 tests failed.", 6, 1,
+			map[string][2]int{"internal/queue/claim.go": {44, 19}, "internal/queue/claim_test.go": {61, 2}},
+			[]run{ok(0, "static-checks", "inline", 8, ""), failed},
+			`[{"tier":1,"text":"internal/queue/** changed","policy":"unit-tests"}]`, `[]`,
+		},
+		{
+			"Refuse an empty API key list", "claude-vale", "vale/keys", "keys", "verifying", "", "unit-tests runs", 2, 2,
+			map[string][2]int{"internal/config/keys.go": {12, 3}},
+			[]run{ok(0, "static-checks", "inline", 7, ""), {policy: "unit-tests", executor: "github", status: "running", tier: 1}},
+			`[{"tier":1,"text":"Go code changed","policy":"unit-tests"}]`, `[]`,
+		},
 		{"Release notes for 0.8.4", "claude-pine", "pine/notes", "", "passed", "passed", "Every required tier passed.", 95, 3, map[string][2]int{"CHANGELOG.md": {14, 1}}, []run{ok(0, "static-checks", "inline", 3, "")}, `[{"tier":0,"text":"documentation alone","policy":"static-checks"}]`, `[]`},
 		{"SARIF: levels as the tool said", "codex-sable", "sable/sarif", "", "passed", "passed", "Every required tier passed.", 150, 2, map[string][2]int{"internal/sarif/level.go": {31, 9}}, []run{ok(0, "static-checks", "inline", 7, ""), ok(1, "unit-tests", "github", 166, "415 passed.")}, `[{"tier":1,"text":"Go code changed","policy":"unit-tests"}]`, `[]`},
 	} {
