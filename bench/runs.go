@@ -15,7 +15,7 @@ import (
 // runGoals are about runs, runners and what waits for them.
 var runGoals = []goal{
 	{"G6", "insert, claim and complete beside River, in batches", (*rig).besideRiverBatch},
-	{"G7", "the same, one commit per insert", (*rig).besideRiverSingle},
+	{"G7", "the same, one call per insert", (*rig).besideRiverSingle},
 	{"G9", "a claim while somebody holds an old snapshot", (*rig).heldSnapshot},
 	{"G10", "statements while 1,000 runners wait", (*rig).idleRunners},
 	{"G11", "from the commit to a waiting runner, 1,000 parked", (*rig).wakes},

@@ -74,6 +74,10 @@ func (r *rig) newDuel(ctx context.Context, name string) (*duel, error) {
 // submit puts n no-op tasks in by commits of size, from as many goroutines as by.
 func (d *duel) submit(ctx context.Context, n, size, by int) error {
 	return d.split(n/size, by, func() error {
+		if size == 1 { // what meets shares a commit, as in the product
+			_, err := d.store.SubmitWork(ctx, d.who, client.SubmitWork{TaskSpec: client.TaskSpec{TaskType: "noop", Description: "bench"}})
+			return err
+		}
 		tasks := make([]client.BatchTask, size)
 		for i := range tasks {
 			tasks[i].TaskSpec = client.TaskSpec{TaskType: "noop", Description: "bench"}
@@ -217,6 +221,6 @@ func (r *rig) besideRiverBatch(ctx context.Context) ([]Result, error) {
 }
 
 func (r *rig) besideRiverSingle(ctx context.Context) ([]Result, error) {
-	res, err := r.beside(ctx, "G7", "the same, one commit per insert, 16 inserters", 2000*r.o.seconds, 1, inserters)
-	return []Result{res.atLeast(1.5, 4)}, err
+	res, err := r.beside(ctx, "G7", "the same, one call per insert, 16 inserters", 2000*r.o.seconds, 1, inserters)
+	return []Result{res.atLeast(1.5, 4).with("every insert is acknowledged after its commit; ours that arrive while another commits share the next one")}, err
 }
