@@ -43,48 +43,56 @@ const (
 func board(q *request) (any, error) {
 	query := q.URL.Query()
 	v := &boardView{As: cmp.Or(query.Get("as"), "board"), Goal: query.Get("goal")}
-	var err error
-	if v.stats, err = ask[client.WorkStats](q, "work_stats", nil); err != nil {
-		return nil, err
-	}
+	stats := asks(q, &v.stats, "work_stats", nil)
 	if v.As == "list" {
-		return v, v.list(q)
+		return v, together(stats, func() error { return v.list(q) })
 	}
 	known := map[string]client.Task{}
-	for _, c := range []struct {
+	columns := []struct {
 		name, key string
 		states    []any
-		total     int
 	}{
-		{"Ready", "ready", []any{"ready"}, v.stats.Ready},
-		{"Claimed", "claimed", []any{"claimed", "running"}, 0},
-		{"Verifying", "verifying", []any{"verifying"}, 0},
-		{"Blocked", "blocked", []any{"blocked"}, v.stats.Blocked},
-		{"Parked", "scheduled", []any{"scheduled"}, v.stats.Scheduled},
-	} {
-		limit, shown := perColumn, perColumn
-		if query.Get("more") == c.key {
-			limit, shown = maxRows, maxRows
+		{"Ready", "ready", nil},
+		{"Claimed", "claimed", []any{"claimed", "running"}},
+		{"Verifying", "verifying", []any{"verifying"}},
+		{"Blocked", "blocked", nil},
+		{"Parked", "scheduled", []any{"scheduled"}},
+	}
+	lists, parts := make([]client.Tasks, len(columns)), []func() error{stats}
+	shown := func(key string) int {
+		if query.Get("more") == key {
+			return maxRows
 		}
+		return perColumn
+	}
+	for i, c := range columns {
+		limit := shown(c.key)
 		if c.key == "blocked" || v.As == "graph" {
 			limit = graphFrom
 		}
 		name, args := "list_work", map[string]any{"status": c.states, "limit": limit}
-		if c.key == "blocked" { // which says for each why
+		switch c.key {
+		case "ready": // in the order in which they are claimed
+			name, args = "ready_work", map[string]any{"limit": limit}
+		case "blocked": // which says for each why
 			name, args = "blocked_work", map[string]any{"limit": limit}
 		}
-		list, err := ask[client.Tasks](q, name, args)
-		if err != nil {
-			return nil, err
-		}
+		parts = append(parts, asks(q, &lists[i], name, args))
+	}
+	if err := together(parts...); err != nil {
+		return nil, err
+	}
+	totals := map[string]int{"ready": v.stats.Ready, "blocked": v.stats.Blocked, "scheduled": v.stats.Scheduled}
+	for i, c := range columns {
+		list := lists[i]
 		for _, t := range list.Tasks {
 			known[t.TaskID] = t
 		}
 		slices.SortStableFunc(list.Tasks, func(a, b client.Task) int {
 			return cmp.Or(cmp.Compare(a.Priority, b.Priority), cmp.Compare(a.CreatedAt, b.CreatedAt))
 		})
-		cut := list.Tasks[:min(len(list.Tasks), shown)]
-		v.Columns = append(v.Columns, column{Name: c.name, Key: c.key, Look: stateOf(c.key), Tasks: cut, Total: max(c.total, len(list.Tasks)), More: list.Truncated || len(cut) < len(list.Tasks), All: shown == maxRows})
+		cut := list.Tasks[:min(len(list.Tasks), shown(c.key))]
+		v.Columns = append(v.Columns, column{Name: c.name, Key: c.key, Look: stateOf(c.key), Tasks: cut, Total: max(totals[c.key], len(list.Tasks)), More: list.Truncated || len(cut) < len(list.Tasks), All: shown(c.key) == maxRows})
 	}
 	v.empty = len(known) == 0
 	g := newGraph(known)

@@ -28,6 +28,7 @@ func (p *Page) find(w http.ResponseWriter, q *request) {
 			out = append(out, c)
 		}
 	}
+	t := p.look(q, len(words) > 0)
 	p.acts(q, words, add)
 	for _, v := range views {
 		if v.InNav() {
@@ -39,13 +40,42 @@ func (p *Page) find(w http.ResponseWriter, q *request) {
 		add(choice{Group: "Go to", Icon: "board", Text: "Board as " + name, URL: "/ui/board?as=" + name})
 	}
 	if len(words) > 0 {
-		p.things(q, words, add)
+		p.things(q, t, words, add)
 	}
+	w.Header().Set("Server-Timing", q.took.header(q.now))
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
 	if err := p.tmpl.ExecuteTemplate(w, "choices", out); err != nil {
 		p.opts.Log.ErrorContext(q.Context(), "choices not rendered", "err", err)
 	}
+}
+
+// found is what the command bar searches in. What could not be asked is not offered: an address of the page leads to it.
+type found struct {
+	locks    client.Locks
+	tasks    client.Tasks
+	sessions client.OrchestratedSessions
+	changes  client.Changesets
+}
+
+// look asks for what the bar offers, the things only when there are words to look for.
+func (p *Page) look(q *request, things bool) found {
+	var out found
+	parts := []func() error{func() error {
+		if g, err := gather(q); err == nil {
+			q.gathered = g
+		}
+		return nil
+	}}
+	if things {
+		parts = append(parts,
+			asks(q, &out.locks, "check_locks", map[string]any{"limit": 10_000}),
+			asks(q, &out.tasks, "list_work", map[string]any{"limit": 500}),
+			asks(q, &out.sessions, "list_orchestrated_sessions", map[string]any{"limit": 200}),
+			asks(q, &out.changes, "list_changesets", map[string]any{"limit": 200}))
+	}
+	_ = together(parts...)
+	return out
 }
 
 // acts are what can be done at once: what the first view asks for, then what needs a word more.
@@ -55,8 +85,7 @@ func (p *Page) acts(q *request, words []string, add func(choice, ...string)) {
 			add(choice{Group: "Do", Icon: icon, Text: text, Note: note, URL: button{Action: name, ID: id}.URL(), Dialog: true}, more...)
 		}
 	}
-	if g, err := gather(q); err == nil {
-		q.gathered = g
+	if g := q.gathered; g != nil {
 		for _, list := range [][]item{g.decide, g.broken} {
 			for _, x := range list {
 				for _, b := range x.Acts {
@@ -98,7 +127,7 @@ func (p *Page) acts(q *request, words []string, add func(choice, ...string)) {
 }
 
 // things are what the project has: agents, tasks, paths, sessions, changes.
-func (p *Page) things(q *request, words []string, add func(choice, ...string)) {
+func (p *Page) things(q *request, t found, words []string, add func(choice, ...string)) {
 	if q.gathered != nil {
 		for _, a := range q.gathered.agents.Agents {
 			if a.Status != "disconnected" {
@@ -106,32 +135,24 @@ func (p *Page) things(q *request, words []string, add func(choice, ...string)) {
 			}
 		}
 	}
-	if list, err := ask[client.Locks](q, "check_locks", map[string]any{"limit": 10_000}); err == nil {
-		for _, l := range list.Locks {
-			add(choice{Group: "Files", Icon: "lock", Text: l.FilePath, Note: "held by " + l.LockedBy, URL: "/ui/locks?sel=" + escape(l.FilePath+"|"+l.SessionID)}, l.LockedBy)
-		}
-		if q.may(actions["release-lock"].Scope) && slices.ContainsFunc(words, func(word string) bool {
-			return strings.HasPrefix("force-release", word) || strings.HasPrefix("release", word)
-		}) {
-			for _, l := range list.Locks {
-				add(choice{Group: "Take away", Icon: "lock", Text: "Force-release " + l.FilePath, Note: l.LockedBy, URL: button{Action: "release-lock", ID: l.FilePath + "|" + l.LockedBy}.URL(), Dialog: true})
-			}
+	for _, l := range t.locks.Locks {
+		add(choice{Group: "Files", Icon: "lock", Text: l.FilePath, Note: "held by " + l.LockedBy, URL: "/ui/locks?sel=" + escape(l.FilePath+"|"+l.SessionID)}, l.LockedBy)
+	}
+	if q.may(actions["release-lock"].Scope) && slices.ContainsFunc(words, func(word string) bool {
+		return strings.HasPrefix("force-release", word) || strings.HasPrefix("release", word)
+	}) {
+		for _, l := range t.locks.Locks {
+			add(choice{Group: "Take away", Icon: "lock", Text: "Force-release " + l.FilePath, Note: l.LockedBy, URL: button{Action: "release-lock", ID: l.FilePath + "|" + l.LockedBy}.URL(), Dialog: true})
 		}
 	}
-	if list, err := ask[client.Tasks](q, "list_work", map[string]any{"limit": 500}); err == nil {
-		for _, t := range list.Tasks {
-			add(choice{Group: "Tasks", Icon: stateOf(t.State).Icon, Text: line(t.Description), Note: stateOf(t.State).Word, URL: "/ui/tasks/" + t.TaskID}, t.TaskID, t.TaskType, t.ClaimedBy)
-		}
+	for _, x := range t.tasks.Tasks {
+		add(choice{Group: "Tasks", Icon: stateOf(x.State).Icon, Text: line(x.Description), Note: stateOf(x.State).Word, URL: "/ui/tasks/" + x.TaskID}, x.TaskID, x.TaskType, x.ClaimedBy)
 	}
-	if list, err := ask[client.OrchestratedSessions](q, "list_orchestrated_sessions", map[string]any{"limit": 200}); err == nil {
-		for _, s := range list.Sessions {
-			add(choice{Group: "Sessions", Icon: "time", Text: s.SessionID, Note: deref(s.AgentName), URL: "/ui/sessions/" + escapePath(s.SessionID)}, deref(s.AgentName), deref(s.Hostname))
-		}
+	for _, s := range t.sessions.Sessions {
+		add(choice{Group: "Sessions", Icon: "time", Text: s.SessionID, Note: deref(s.AgentName), URL: "/ui/sessions/" + escapePath(s.SessionID)}, deref(s.AgentName), deref(s.Hostname))
 	}
-	if list, err := ask[client.Changesets](q, "list_changesets", map[string]any{"limit": 200}); err == nil {
-		for _, c := range list.Changesets {
-			add(choice{Group: "Changes", Icon: "change", Text: cut(c.Title+" "+c.Branch, 80), Note: stateOf(c.State).Word, URL: "/ui/changes/" + c.ChangesetID}, c.HeadSHA, c.AgentID)
-		}
+	for _, c := range t.changes.Changesets {
+		add(choice{Group: "Changes", Icon: "change", Text: cut(c.Title+" "+c.Branch, 80), Note: stateOf(c.State).Word, URL: "/ui/changes/" + c.ChangesetID}, c.HeadSHA, c.AgentID)
 	}
 	add(choice{Group: "Memory", Icon: "memory", Text: "Ask the memory: " + strings.Join(words, " "), URL: "/ui/memory?q=" + escape(strings.Join(words, " "))})
 }

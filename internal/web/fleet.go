@@ -118,12 +118,14 @@ func cards(q *request) ([]card, error) {
 		}
 		q.gathered = g
 	}
-	held, err := ask[client.Locks](q, "check_locks", map[string]any{"limit": 10_000})
-	if err != nil {
-		return nil, err
-	}
-	work, err := ask[client.Tasks](q, "list_work", map[string]any{"status": []any{"claimed", "running", "verifying"}, "limit": 500})
-	if err != nil {
+	var held client.Locks
+	var work client.Tasks
+	var costs map[string]string
+	if err := together(
+		asks(q, &held, "check_locks", map[string]any{"limit": 10_000}),
+		asks(q, &work, "list_work", map[string]any{"status": []any{"claimed", "running", "verifying"}, "limit": 500}),
+		func() error { costs = spent(q); return nil },
+	); err != nil {
 		return nil, err
 	}
 	newest, waits, tasks := map[string]client.Lock{}, map[string][]client.LockWait{}, map[string]*client.Task{}
@@ -139,7 +141,6 @@ func cards(q *request) ([]card, error) {
 		tasks[work.Tasks[i].ClaimedBy] = &work.Tasks[i]
 	}
 	var out []card
-	costs := spent(q)
 	for _, a := range g.agents.Agents {
 		if a.Status == "disconnected" && !q.recently(a.LastSeen, recent) {
 			continue

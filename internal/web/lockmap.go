@@ -97,20 +97,16 @@ func (n *node) grow(path string, touch func(*node)) *node {
 func locks(q *request) (any, error) {
 	query := q.URL.Query()
 	v := &locksView{Q: query.Get("q"), Only: query.Get("only"), As: query.Get("as"), Open: query.Get("open"), Selected: query.Get("sel"), May: q.may(ident.Reviewer)}
-	list, err := ask[client.Locks](q, "check_locks", map[string]any{"limit": 10_000})
-	if err != nil {
-		return nil, err
-	}
-	seen, err := ask[client.Violations](q, "list_violations", map[string]any{"limit": 200})
-	if err != nil {
-		return nil, err
-	}
-	hour, err := ask[client.AuditEntries](q, "query_audit", map[string]any{"operation": "acquire_lock", "since": "1h", "success": true, "limit": 1000})
-	if err != nil {
-		return nil, err
-	}
-	waits, err := waitsOf(q)
-	if err != nil {
+	var list client.Locks
+	var seen client.Violations
+	var hour client.AuditEntries
+	var waits []client.LockWait
+	if err := together(
+		asks(q, &list, "check_locks", map[string]any{"limit": 10_000}),
+		asks(q, &hour, "query_audit", map[string]any{"operation": "acquire_lock", "since": "1h", "success": true, "limit": 1000}),
+		asks(q, &seen, "list_violations", map[string]any{"limit": 200}),
+		func() (err error) { waits, err = waitsOf(q); return err },
+	); err != nil {
 		return nil, err
 	}
 	v.Strips, v.locks, v.waits = !hour.Truncated, list.Count, len(waits)

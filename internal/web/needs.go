@@ -76,18 +76,24 @@ const (
 // something out would be a lie.
 func gather(q *request) (*gathered, error) {
 	g := &gathered{}
-	for _, part := range []func(*request, *gathered) error{approvals, waitingActs, budgets, changesets, tasks, runs, runners, violations, questions, putOff} {
-		if err := part(q, g); err != nil {
-			return nil, err
-		}
+	kinds := []func(*request, *gathered) error{approvals, waitingActs, budgets, changesets, tasks, runs, runners, violations, questions}
+	found := make([]gathered, len(kinds))
+	var off client.SnoozedItems
+	parts := []func() error{
+		asks(q, &g.waits, "list_lock_waits", map[string]any{"limit": 500}),
+		func() (err error) { g.agents, err = agents(q); return err },
+		asks(q, &off, "list_snoozed", nil),
 	}
-	var err error
-	if g.waits, err = ask[client.LockWaits](q, "list_lock_waits", map[string]any{"limit": 500}); err != nil {
+	for i, kind := range kinds {
+		parts = append(parts, func() error { return kind(q, &found[i]) })
+	}
+	if err := together(parts...); err != nil {
 		return nil, err
 	}
-	if g.agents, err = agents(q); err != nil {
-		return nil, err
+	for _, f := range found {
+		g.decide, g.broken, g.soon, g.unread = append(g.decide, f.decide...), append(g.broken, f.broken...), append(g.soon, f.soon...), g.unread+f.unread
 	}
+	putOff(q, g, off)
 	for _, list := range [][]item{g.decide, g.broken, g.soon} {
 		slices.SortStableFunc(list, func(a, b item) int { return cmp.Compare(a.At, b.At) })
 	}

@@ -218,11 +218,7 @@ func budgets(q *request, g *gathered) error {
 }
 
 // putOff takes away what the person put off, and keeps it apart.
-func putOff(q *request, g *gathered) error {
-	list, err := ask[client.SnoozedItems](q, "list_snoozed", nil)
-	if err != nil {
-		return err
-	}
+func putOff(q *request, g *gathered, list client.SnoozedItems) {
 	until := map[string]string{}
 	for _, s := range list.Items {
 		if parse(s.Until).After(q.now) {
@@ -247,7 +243,6 @@ func putOff(q *request, g *gathered) error {
 			}
 		}
 	}
-	return nil
 }
 
 // costView is what was used, by day, agent, task, model or change, and the budgets.

@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/agent-coordinator/agent-coordinator/client"
@@ -135,6 +136,8 @@ type request struct {
 
 	gathered *gathered // what the counts were made of
 	seen     []client.Project
+	sight    sync.Once
+	took     timing
 }
 
 const (
@@ -178,13 +181,11 @@ func (p *Page) as(do func(http.ResponseWriter, *request)) http.HandlerFunc {
 
 // projects are those the person may see.
 func (q *request) projects() []client.Project {
-	if q.seen == nil {
-		list, err := ask[client.Projects](q, "list_projects", nil)
-		if err != nil {
-			return nil // the view itself will say what is wrong
+	q.sight.Do(func() {
+		if list, err := ask[client.Projects](q, "list_projects", nil); err == nil { // else the view itself says what is wrong
+			q.seen = list.Projects
 		}
-		q.seen = list.Projects
-	}
+	})
 	return q.seen
 }
 
@@ -228,6 +229,7 @@ func ask[T any](q *request, name string, args map[string]any) (T, error) {
 	}
 	ctx, cancel := context.WithTimeout(q.Context(), 10*time.Second)
 	defer cancel()
+	defer q.took.since(name, time.Now())
 	if args == nil {
 		args = map[string]any{}
 	}
@@ -288,6 +290,7 @@ func (p *Page) show(w http.ResponseWriter, q *request, v view) {
 		name = "part"
 	}
 	var b bytes.Buffer
+	drawn := time.Now()
 	if err := p.tmpl.ExecuteTemplate(&b, name, f); err != nil {
 		p.opts.Log.ErrorContext(q.Context(), "view not rendered", "view", v.name, "err", err)
 		http.Error(w, "this view could not be drawn; the service itself goes on", http.StatusInternalServerError)
@@ -298,6 +301,8 @@ func (p *Page) show(w http.ResponseWriter, q *request, v view) {
 	etag := fmt.Sprintf(`"%x"`, tag.Sum64())
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-View", etag)
+	q.took.since("draw", drawn)
+	w.Header().Set("Server-Timing", q.took.header(q.now))
 	if part(q.Request) && q.Header.Get("X-Have") == etag {
 		w.WriteHeader(http.StatusNoContent)
 		return

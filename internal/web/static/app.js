@@ -40,13 +40,14 @@ const page = (() => {
     if (icon && icon.getAttribute("href") !== href) { icon.href = href; }
     for (const id of ["nav", "bar", "hints", "tabbar"]) { morph(id, part); }
   }
-  function morph(id, part, mark) {
+  function morph(id, part, mark, anew) {
     const now = document.getElementById(id), next = $("#" + id, part);
     if (!now || !next) { return; }
     if (id === "bar") { const live = $("#live", now), to = $("#live", next); if (live && to) { to.replaceWith(live.cloneNode(true)); } }
     const before = mark ? new Map($$("tr[id], .card[id], .task[id], .queue li[id]", now).map(x => [x.id, x.textContent])) : null;
     // The children alone: an element that has the focus keeps its children, and after a change of view that is <main>.
-    Idiomorph.morph(now, next.innerHTML, { morphStyle: "innerHTML", ignoreActiveValue: true });
+    // As nodes: a text would be parsed once more. Another view has nothing to keep.
+    if (anew) { now.replaceChildren(...next.childNodes); } else { Idiomorph.morph(now, next.childNodes, { morphStyle: "innerHTML", ignoreActiveValue: true }); }
     if (!before || !before.size) { return; }
     const ticking = /\d+ (s|min)|now/g;
     for (const x of $$("tr[id], .card[id], .task[id], .queue li[id]", now)) {
@@ -71,7 +72,7 @@ const page = (() => {
       if (replace) { history.replaceState(null, "", url); } else { history.pushState(null, "", url); }
       frame(got.part);
       have = got.tag;
-      morph("main", got.part);
+      morph("main", got.part, false, !same);
       if (!same && !keep) { scrollTo(0, 0); main.focus({ preventScroll: true }); }
       const at = location.hash && document.getElementById(location.hash.slice(1)); if (at) { at.scrollIntoView(); }
       ages();
