@@ -171,11 +171,17 @@ func reply[T any](ctx context.Context, s *Store, sql string, args ...any) (T, er
 // act is reply for a changing function: the topics in the reply's member wake go to the waker once the change is
 // committed.
 func act[T any](ctx context.Context, s *Store, sql string, args ...any) (T, error) {
-	var out T
 	raw, err := one[[]byte](ctx, s, sql, args...)
 	if err != nil || raw == nil {
-		return out, err
+		var none T
+		return none, err
 	}
+	return heard[T](ctx, s, sql, raw)
+}
+
+// heard takes the reply of a changing function: see act.
+func heard[T any](ctx context.Context, s *Store, sql string, raw []byte) (T, error) {
+	var out T
 	if err := json.Unmarshal(raw, &out); err != nil {
 		return out, fmt.Errorf("decode reply of %.40q: %w", sql, err)
 	}

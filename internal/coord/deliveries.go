@@ -8,6 +8,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+
 	"github.com/agent-coordinator/agent-coordinator/client"
 )
 
@@ -29,15 +32,64 @@ func (s *Store) StoreDelivery(ctx context.Context, d Delivery) (duplicate bool, 
 		return false, err
 	}
 	sum := sha256.Sum256(d.Body)
-	out, err := act[struct {
+	type stored struct {
 		Duplicate bool `json:"duplicate"`
-	}](ctx, s, `select coord.store_delivery($1, $2, $3, $4, $5, $6)`, d.Source, d.DeliveryID, d.Event, d.Body, sum[:], headers)
+	}
+	var out stored
+	if len(d.Body) < largeBody {
+		out, err = act[stored](ctx, s, storeDelivery, d.Source, d.DeliveryID, d.Event, sum[:], headers, d.Body)
+		return out.Duplicate, err
+	}
+	raw, err := s.storeLarge(ctx, d, sum[:], headers)
+	if err != nil {
+		return false, mapErr(err)
+	}
+	out, err = heard[stored](ctx, s, storeDelivery, raw)
 	return out.Duplicate, err
 }
 
-// TakeDeliveries leases up to limit due deliveries, oldest first.
-func (s *Store) TakeDeliveries(ctx context.Context, limit int, lease time.Duration) ([]Delivery, error) {
-	return list[Delivery](ctx, s, `select * from coord.take_deliveries($1, $2)`, limit, wholeSeconds(lease))
+// The body comes last: the driver's message then grows to its size once, and not again by half for what follows it.
+const (
+	storeDelivery = `select coord.store_delivery($1, $2, $3, $6, $4, $5)`
+	largeBody     = 1 << 20
+)
+
+// storeLarge stores a delivery by the protocol's own call, which copies the body once, into the message; the driver's
+// general one makes another copy of each argument first.
+func (s *Store) storeLarge(ctx context.Context, d Delivery, sum, headers []byte) ([]byte, error) {
+	conn, err := s.pool.Acquire(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Release()
+	const text, binary = pgx.TextFormatCode, pgx.BinaryFormatCode
+	res := conn.Conn().PgConn().ExecParams(ctx, storeDelivery, [][]byte{[]byte(d.Source), []byte(d.DeliveryID), []byte(d.Event), sum, headers, d.Body},
+		nil, []int16{text, text, text, binary, text, binary}, nil).Read()
+	if res.Err != nil {
+		return nil, res.Err
+	}
+	if len(res.Rows) != 1 {
+		return nil, errNoRows
+	}
+	return res.Rows[0][0], nil
+}
+
+// TakeDeliveries leases up to limit due deliveries, oldest first, and has each one read as it comes. A body is good until
+// read returns; what was read counts only once TakeDeliveries returned no error.
+func (s *Store) TakeDeliveries(ctx context.Context, limit int, lease time.Duration, read func(Delivery)) error {
+	rows, err := s.q(ctx).Query(ctx, `select source, delivery_id, event, headers, attempts, received_at, body from coord.take_deliveries($1, $2)`, limit, wholeSeconds(lease))
+	if err != nil {
+		return mapErr(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var d Delivery
+		if err := rows.Scan(&d.Source, &d.DeliveryID, &d.Event, &d.Headers, &d.Attempts, &d.ReceivedAt, (*pgtype.DriverBytes)(&d.Body)); err != nil {
+			return mapErr(err)
+		}
+		read(d)
+	}
+	return mapErr(rows.Err())
 }
 
 // DeliveryEnd is what became of a delivery.
@@ -85,6 +137,18 @@ func (s *Store) TakeOutbox(ctx context.Context, limit int, lease time.Duration) 
 // EndOutbox records what became of a row: outcome sent, skipped or dead; "" tries again after retry.
 func (s *Store) EndOutbox(ctx context.Context, r OutboxRow, outcome, problem string, retry time.Duration) error {
 	return exec(ctx, s, `select coord.end_outbox($1, $2, nullif($3, ''), nullif($4, ''), $5)`, r.ProjectID, r.ID, outcome, problem, wholeSeconds(retry))
+}
+
+// EndSent records that rows were sent, in one statement.
+func (s *Store) EndSent(ctx context.Context, rows []OutboxRow) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	projects, ids := make([]int64, 0, len(rows)), make([]int64, 0, len(rows))
+	for _, r := range rows {
+		projects, ids = append(projects, r.ProjectID), append(ids, r.ID)
+	}
+	return exec(ctx, s, `select coord.end_outbox(x.project, x.id, 'sent', null, 0) from unnest($1::bigint[], $2::bigint[]) as x (project, id)`, projects, ids)
 }
 
 // PurgeOutbox removes at most limit notifications that were done with more than days ago.

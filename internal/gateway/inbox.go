@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -27,7 +28,7 @@ const (
 
 // workInbox takes deliveries in order of arrival and does what they say. Each one's effect and its end are one transaction.
 func (g *Gateway) workInbox(ctx context.Context) (int, error) {
-	due, err := g.store.TakeDeliveries(ctx, inboxBatch, deliveryLease)
+	due, err := g.takeDeliveries(ctx)
 	if err != nil || len(due) == 0 {
 		return 0, err
 	}
@@ -46,15 +47,42 @@ func (g *Gateway) workInbox(ctx context.Context) (int, error) {
 	return len(due), group.Wait()
 }
 
+// arrived is a delivery that was read: its body is gone.
+type arrived struct {
+	coord.Delivery
+	event githubevent.Event
+	err   error // of reading it
+}
+
+func read(d coord.Delivery) arrived {
+	event, err := parse(d)
+	d.Body = nil
+	return arrived{d, event, err}
+}
+
+// takeDeliveries reads each body once, out of the driver's own memory.
+func (g *Gateway) takeDeliveries(ctx context.Context) ([]arrived, error) {
+	var due []arrived
+	size := 0
+	err := g.store.TakeDeliveries(ctx, inboxBatch, deliveryLease, func(d coord.Delivery) {
+		size += len(d.Body)
+		due = append(due, read(d))
+	})
+	if size >= largeBody {
+		debug.FreeOSMemory() // as after receiving it
+	}
+	return due, err
+}
+
 // lines groups deliveries that speak of the same branch, which are done one after the other: a forge's clock has whole
 // seconds, so within one the order of arrival says which of two heads is the newer.
-func lines(due []coord.Delivery) [][]coord.Delivery {
+func lines(due []arrived) [][]arrived {
 	at := map[string]int{}
-	var out [][]coord.Delivery
+	var out [][]arrived
 	for _, d := range due {
 		key := d.DeliveryID
-		if e, err := parse(d); err == nil && e.Change != nil {
-			key = strings.ToLower(e.Repository.Remote) + "\x00" + e.Change.Branch
+		if d.err == nil && d.event.Change != nil {
+			key = strings.ToLower(d.event.Repository.Remote) + "\x00" + d.event.Change.Branch
 		}
 		i, ok := at[key]
 		if !ok {
@@ -75,19 +103,19 @@ type done struct {
 
 // deliver does one delivery. What cannot be read is ignored for good or dead at once; what cannot be done now is tried
 // again. Only a database that is away makes it fail: then the lease runs out.
-func (g *Gateway) deliver(ctx context.Context, d coord.Delivery) (err error) {
+func (g *Gateway) deliver(ctx context.Context, d arrived) (err error) {
 	ctx, span := trace.Start(trace.Under(ctx, d.Headers[traceHeader]), "deliver", trace.Consumer, "gateway.delivery", d.DeliveryID, "gateway.event", d.Event)
 	defer func() { span.End(failure(err)) }()
-	event, err := parse(d)
-	if err != nil { // the same bytes say the same next time: only another program can do better
-		return g.store.EndDelivery(ctx, d, coord.DeliveryEnd{State: "failed", Action: event.Action, Error: err.Error()})
+	event := d.event
+	if d.err != nil { // the same bytes say the same next time: only another program can do better
+		return g.store.EndDelivery(ctx, d.Delivery, coord.DeliveryEnd{State: "failed", Action: event.Action, Error: d.err.Error()})
 	}
 	prepared, err := g.prepare(ctx, &event)
 	switch {
 	case err != nil:
 	case event.Kind == githubevent.KindHead: // most of them are that: one statement
 		var applied coord.AppliedHead
-		if applied, err = g.store.DeliverHead(ctx, prepared.project, head(event), d, event.Action); err == nil {
+		if applied, err = g.store.DeliverHead(ctx, prepared.project, head(event), d.Delivery, event.Action); err == nil {
 			g.store.KeepTrace(ctx, traceKind, applied.ChangesetID)
 		}
 	default:
@@ -103,7 +131,7 @@ func (g *Gateway) deliver(ctx context.Context, d coord.Delivery) (err error) {
 			if did.early && d.Attempts <= earlyTries {
 				end.State, end.Retry = "failed", time.Second<<d.Attempts
 			}
-			return g.store.EndDelivery(ctx, d, end)
+			return g.store.EndDelivery(ctx, d.Delivery, end)
 		})
 	}
 	if err == nil {
@@ -113,14 +141,14 @@ func (g *Gateway) deliver(ctx context.Context, d coord.Delivery) (err error) {
 		return err
 	}
 	if refused(err) { // what was asked for is not to be had; asking again will not change that
-		return g.store.EndDelivery(ctx, d, coord.DeliveryEnd{State: "ignored", Action: event.Action, Error: err.Error()})
+		return g.store.EndDelivery(ctx, d.Delivery, coord.DeliveryEnd{State: "ignored", Action: event.Action, Error: err.Error()})
 	}
 	end := coord.DeliveryEnd{State: "failed", Action: event.Action, Error: err.Error()}
 	if pause, busy := waitFor(err, min(2*time.Second<<min(d.Attempts, 13), 4*time.Hour)); busy || d.Attempts < mostTries {
 		end.Retry = pause
 	}
 	g.log.WarnContext(ctx, "a delivery failed", "delivery", d.DeliveryID, "event", d.Event, "attempt", d.Attempts, "again_in", end.Retry.String(), "err", err)
-	return g.store.EndDelivery(ctx, d, end)
+	return g.store.EndDelivery(ctx, d.Delivery, end)
 }
 
 // traceKind is under what changesets' spans are remembered.
@@ -148,7 +176,7 @@ func refused(err error) bool {
 }
 
 func parse(d coord.Delivery) (githubevent.Event, error) {
-	payload, err := githubevent.Payload(d.Headers["Content-Type"], d.Body)
+	payload, err := githubevent.Unwrap(d.Headers["Content-Type"], d.Body)
 	if err != nil {
 		return githubevent.Event{}, err
 	}

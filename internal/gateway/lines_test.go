@@ -209,7 +209,7 @@ func (w *world) apply(event string, payload map[string]any) {
 	w.t.Helper()
 	body, err := json.Marshal(payload)
 	if err == nil {
-		err = w.g.deliver(context.Background(), coord.Delivery{Source: sourceName, DeliveryID: "none", Event: event, Body: body, Headers: map[string]string{"Content-Type": "application/json"}})
+		err = w.g.deliver(context.Background(), read(coord.Delivery{Source: sourceName, DeliveryID: "none", Event: event, Body: body, Headers: map[string]string{"Content-Type": "application/json"}}))
 	}
 	if err != nil {
 		w.t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -30,31 +31,46 @@ func (g *Gateway) sendOutbox(ctx context.Context) (int, error) {
 	if err != nil || len(due) == 0 {
 		return 0, err
 	}
-	group, ctx := errgroup.WithContext(ctx)
+	group, sending := errgroup.WithContext(ctx)
 	group.SetLimit(g.cfg.Workers)
+	var mu sync.Mutex
+	var sent []coord.OutboxRow
 	for _, row := range due {
-		group.Go(func() error { return g.send(ctx, row) })
+		group.Go(func() error {
+			told, err := g.send(sending, row)
+			if told {
+				mu.Lock()
+				defer mu.Unlock()
+				sent = append(sent, row)
+			}
+			return err
+		})
 	}
-	return len(due), group.Wait()
+	err = group.Wait()
+	return len(due), errors.Join(err, g.store.EndSent(ctx, sent))
 }
 
-func (g *Gateway) send(ctx context.Context, row coord.OutboxRow) error {
+// send tells one thing outside. told: it is a status that was shown, whose row is still to be ended. Statuses are ended a
+// batch at a time, because one that is shown twice harms nobody; a message to people is ended at once.
+func (g *Gateway) send(ctx context.Context, row coord.OutboxRow) (told bool, err error) {
 	out, cancel := context.WithTimeout(ctx, sendTime)
 	defer cancel()
-	err := g.tell(out, row)
+	err = g.tell(out, row)
 	pause, busy := waitFor(err, min(time.Second<<min(row.Attempts, 12), time.Hour))
 	switch {
+	case err == nil && row.Kind == "status":
+		return true, nil
 	case err == nil:
-		return g.store.EndOutbox(ctx, row, "sent", "", 0)
+		return false, g.store.EndOutbox(ctx, row, "sent", "", 0)
 	case errors.Is(err, ErrElsewhere):
-		return g.store.EndOutbox(ctx, row, "skipped", err.Error(), 0)
+		return false, g.store.EndOutbox(ctx, row, "skipped", err.Error(), 0)
 	case errors.Is(err, ErrGone), row.Attempts >= mostSends && !busy:
 		g.log.WarnContext(ctx, "something could not be told outside and is given up", "kind", row.Kind, "id", row.ID, "err", err)
-		return g.store.EndOutbox(ctx, row, "dead", err.Error(), 0)
+		return false, g.store.EndOutbox(ctx, row, "dead", err.Error(), 0)
 	case ctx.Err() != nil:
-		return ctx.Err() // the lease runs out
+		return false, ctx.Err() // the lease runs out
 	}
-	return g.store.EndOutbox(ctx, row, "", err.Error(), pause)
+	return false, g.store.EndOutbox(ctx, row, "", err.Error(), pause)
 }
 
 func (g *Gateway) tell(ctx context.Context, row coord.OutboxRow) error {

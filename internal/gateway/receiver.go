@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"runtime/debug"
 	"time"
 
 	"github.com/agent-coordinator/agent-coordinator/client"
@@ -16,6 +17,7 @@ import (
 
 const (
 	bodyBudget = 64 << 20         // bytes of bodies in memory at once
+	largeBody  = 4 << 20          // what it takes goes back to the system at once
 	readTime   = 20 * time.Second // for a body to arrive
 	storeTime  = 8 * time.Second  // GitHub gives up after 10 s; then it is better to have said so
 	sourceName = "github"         // of deliveries
@@ -51,7 +53,14 @@ func (g *Gateway) ReceiveGitHub(r *http.Request) (status int, reply any, err err
 	if err != nil {
 		return 0, nil, fault.Unavailable(errors.New("too many large deliveries at once"))
 	}
-	defer give()
+	defer func() {
+		if weight >= largeBody {
+			// The next one needs as much: without this, the process would grow by several bodies before memory that nobody
+			// uses is taken up again, and would keep what it once had.
+			debug.FreeOSMemory()
+		}
+		give()
+	}()
 	body, err := readBody(r)
 	if err != nil {
 		return 0, nil, err
@@ -79,6 +88,12 @@ func (g *Gateway) ReceiveGitHub(r *http.Request) (status int, reply any, err err
 	if parent := trace.Parent(ctx); parent != "" {
 		headers[traceHeader] = parent
 	}
+	// The driver's message holds a body once more while it is on its way: of large ones, one at a time.
+	done, err := g.sending.take(ctx, storing(len(body)))
+	if err != nil {
+		return 0, nil, fault.Unavailable(errors.New("the delivery could not be stored in time"))
+	}
+	defer done()
 	duplicate, err := g.store.StoreDelivery(ctx, coord.Delivery{
 		Source: sourceName, DeliveryID: envelope.Delivery, Event: envelope.Event, Body: body, Headers: headers,
 	})
@@ -86,6 +101,14 @@ func (g *Gateway) ReceiveGitHub(r *http.Request) (status int, reply any, err err
 		return 0, nil, fault.Unavailable(errors.New("the delivery could not be stored"))
 	}
 	return http.StatusAccepted, Accepted{Delivery: envelope.Delivery, Duplicate: duplicate}, nil
+}
+
+// storing is what a body counts as while it is stored: a small one as nothing, a large one as all.
+func storing(n int) int64 {
+	if n < largeBody {
+		return 0
+	}
+	return 1
 }
 
 // readBody reads a body into memory of its own size, so that a large one is held once.

@@ -50,16 +50,17 @@ type Config struct {
 
 // Gateway is the running service. Its stages share nothing but the database.
 type Gateway struct {
-	cfg    Config
-	store  *coord.Store
-	log    *slog.Logger
-	places map[string]*Place
-	big    *weights
-	stages []*stage
-	byName map[string]*stage
-	ladder *ladder
-	repos  remembered[coord.KnownRepository] // by remote
-	resent atomic.Int64                      // when deliveries were last asked for again
+	cfg     Config
+	store   *coord.Store
+	log     *slog.Logger
+	places  map[string]*Place
+	big     *weights // bodies in memory
+	sending *weights // large bodies on their way to the database
+	stages  []*stage
+	byName  map[string]*stage
+	ladder  *ladder
+	repos   remembered[coord.KnownRepository] // by remote
+	resent  atomic.Int64                      // when deliveries were last asked for again
 }
 
 // New returns a gateway; nothing runs before Run.
@@ -74,7 +75,7 @@ func New(cfg Config) *Gateway {
 	cfg.Workers, cfg.Lease, cfg.Idle = or(cfg.Workers, 4), or(cfg.Lease, 30*time.Second), or(cfg.Idle, 2*time.Second)
 	cfg.Queue, cfg.Blocked = or(cfg.Queue, 2*time.Hour), or(cfg.Blocked, 24*time.Hour)
 	cfg.Secrets = slices.DeleteFunc(slices.Clone(cfg.Secrets), func(s string) bool { return strings.TrimSpace(s) == "" })
-	g := &Gateway{cfg: cfg, store: cfg.Store, log: cfg.Log, places: map[string]*Place{}, big: newWeights(bodyBudget), byName: map[string]*stage{}}
+	g := &Gateway{cfg: cfg, store: cfg.Store, log: cfg.Log, places: map[string]*Place{}, big: newWeights(bodyBudget), sending: newWeights(1), byName: map[string]*stage{}}
 	for i := range cfg.Places {
 		p := cfg.Places[i]
 		p.Concurrency, p.CheckEvery, p.Grace = or(p.Concurrency, 4), or(p.CheckEvery, 30*time.Second), or(p.Grace, time.Minute)

@@ -78,6 +78,21 @@ func token(s string) bool {
 // Payload returns the JSON object of a body whose signature was checked: the body itself, or the form's member "payload".
 // It returns ErrContentType or ErrPayload, wrapped.
 func Payload(contentType string, body []byte) ([]byte, error) {
+	trimmed, err := Unwrap(contentType, body)
+	switch {
+	case err != nil:
+		return nil, err
+	case !json.Valid(trimmed):
+		return nil, ErrPayload
+	case len(bytes.TrimSpace(trimmed[1:len(trimmed)-1])) == 0:
+		return nil, fmt.Errorf("%w with members", ErrPayload)
+	}
+	return trimmed, nil
+}
+
+// Unwrap is Payload for a body that Payload accepted before: whether it is JSON throughout is not looked at again, which
+// Parse does by itself.
+func Unwrap(contentType string, body []byte) ([]byte, error) {
 	media, _, err := mime.ParseMediaType(contentType)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %.100q", ErrContentType, contentType)
@@ -94,11 +109,8 @@ func Payload(contentType string, body []byte) ([]byte, error) {
 		return nil, fmt.Errorf("%w: %.100q", ErrContentType, media)
 	}
 	trimmed := bytes.TrimSpace(body)
-	if len(trimmed) == 0 || trimmed[0] != '{' || !json.Valid(trimmed) {
+	if len(trimmed) == 0 || trimmed[0] != '{' {
 		return nil, ErrPayload
-	}
-	if len(bytes.TrimSpace(trimmed[1:len(trimmed)-1])) == 0 {
-		return nil, fmt.Errorf("%w with members", ErrPayload)
 	}
 	return trimmed, nil
 }
