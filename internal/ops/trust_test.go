@@ -262,6 +262,9 @@ func TestAuthorTrust(t *testing.T) {
 		permission string
 	}{{"high", true, ""}, {"high", false, "write"}, {"high", false, ""}, {"low", true, "admin"}, {"low", false, "admin"}, {"unknown", true, ""}, {"unknown", false, "write"}, {"", false, "admin"}, {"", false, "none"}} {
 		got = append(got, fmt.Sprint(scan[int](w, `select coord.author_trust($1, $2, nullif($3, ''), $4, $5)`, project, shop, c.agent, c.verified, c.permission)))
+		if level, err := w.store.AuthorTrust(t.Context(), project, shop, c.agent, c.verified, c.permission); err != nil || fmt.Sprint(level) != got[len(got)-1] {
+			t.Errorf("%+v: %d (%v), the database says %s", c, level, err, got[len(got)-1])
+		}
 	}
 	if want := []string{"4", "2", "1", "0", "0", "1", "2", "2", "1"}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
