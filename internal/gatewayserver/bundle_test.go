@@ -105,14 +105,16 @@ func TestBundlesOfCommitsThatAreNotPushed(t *testing.T) {
 		t.Errorf("tiers %s: the file that its base would have hidden asks for a person", tiers)
 	}
 
-	// A bundle whose objects are torn passes the door and proves nothing: every tier is asked.
+	// A bundle whose objects are torn passes the door and proves nothing: every tier is asked. Contents of files sent beside
+	// it count for nothing, because nothing ties them to the commit.
+	contents := []any{map[string]any{"path": "docs/b.md", "content": "text\n"}}
 	w.Write("docs/b.md", "text\n")
 	torn := w.Commit("")
 	w.Git("bundle", "create", "-q", file, "main", "^"+base)
 	if raw, err = os.ReadFile(file); err != nil {
 		t.Fatal(err)
 	}
-	if status, out = submit("/webhook/agent", map[string]any{"bundle": b64(raw[:len(raw)-30]), "head_sha": torn, "branch": "torn"}); status != 200 {
+	if status, out = submit("/webhook/agent", map[string]any{"bundle": b64(raw[:len(raw)-30]), "head_sha": torn, "branch": "torn", "files": contents}); status != 200 {
 		t.Fatalf("%d %v", status, out)
 	}
 	c = await(out["status_url"].(string), "it was routed", func(m map[string]any) bool { return m["route_version"] == 1.0 })
