@@ -1373,6 +1373,7 @@ coord.base_names(p_in jsonb) returns text[]: the owner alone
 coord.beta_bound(p_a double precision, p_b double precision) returns double precision: the owner alone
 coord.beta_cdf(p_x double precision, p_a double precision, p_b double precision) returns double precision: the owner alone
 coord.bind_session(p_only bigint, p_by text, p_session text, p_in jsonb) returns jsonb security definer: service_role
+coord.blocked_words(p_open bigint, p_of integer, p_stuck bigint) returns text: service_role
 coord.blocked_work(p_project bigint, p_limit integer) returns jsonb security definer: service_role
 coord.brief_locks(p_project bigint, p_session bigint, p_now timestamp with time zone) returns jsonb: service_role
 coord.brief_work(p_project bigint, p_s agent_sessions) returns jsonb: service_role
@@ -1715,6 +1716,7 @@ coord.runner_topic(p_runner text) returns text: the owner alone
 coord.runner_wire(p_r runners, p_now timestamp with time zone, p_stale integer) returns jsonb: the owner alone
 coord.safeguards(p_project bigint) returns jsonb security definer: service_role
 coord.save_trust(p_t agent_trust) returns void: the owner alone
+coord.scheduled_words(p_run_at timestamp with time zone, p_error text) returns text: service_role
 coord.seed_new_project() returns trigger security definer: the owner alone
 coord.seed_policies(p_project bigint) returns void: the owner alone
 coord.send_message(p_project bigint, p_session bigint, p_by text, p_sender text, p_to text[], p_text text, p_thread text, p_reply_to uuid, p_kind text, p_urgency text, p_ack boolean, p_unknown boolean) returns jsonb security definer: service_role

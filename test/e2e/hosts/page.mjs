@@ -160,44 +160,59 @@ await act('set a budget', '/ui/cost', dialog('set-budget'), { fields: { name: 'p
 await act('approve', '/ui/changes/01920000-0000-7000-8000-000000000000', dialog('approve'));
 await act('decide by hand', '/ui/changes/01920000-0000-7000-8000-000000000001', dialog('override'), { reason: 'the two tests are known to be wrong' });
 
+// step is one thing that is tried; what fails in it does not end the others.
+async function step(name, f) {
+  try { await f(); } catch (e) { out.failed.push(`${name}: ${e.message.split('\n')[0]}`); }
+}
+
 // Several at once: two ready tasks get another priority, with the keyboard.
-await page.goto(base + '/ui/board?as=list&state=ready');
-for (const i of [0, 1]) { await page.locator('tbody input[type=checkbox]').nth(i).check(); }
-await page.locator('[data-act=prioritise]').click();
-await page.locator('dialog[open] [name=priority]').fill('2');
-await page.keyboard.press('Control+Enter');
-await page.locator('.toast.is-ok').last().waitFor();
-out.acts.push({ name: 'several at once', ms: 0, toast: (await page.locator('.toast.is-ok').last().innerText()).trim(), serious: [] });
+await step('several at once', async () => {
+  await page.goto(base + '/ui/board?as=list&state=ready');
+  for (const i of [0, 1]) { await page.locator('tbody input[type=checkbox]').nth(i).check(); }
+  await page.locator('[data-act=prioritise]').click();
+  await page.locator('dialog[open] [name=priority]').fill('2');
+  await page.keyboard.press('Control+Enter');
+  await page.locator('.toast.is-ok').last().waitFor();
+  out.acts.push({ name: 'several at once', ms: 0, toast: (await page.locator('.toast.is-ok').last().innerText()).trim(), serious: [] });
+});
 
 // Keys move in the list and the pane follows; nothing is typed into fields.
-await page.goto(base + '/ui/');
-const first = await page.locator('article[aria-label="Selected item"] h2').innerText();
-await page.keyboard.press('j');
-await page.keyboard.press('j');
-await page.waitForFunction(was => document.querySelector('article[aria-label="Selected item"] h2')?.innerText !== was, first);
-out.follows = new URL(page.url()).searchParams.has('item');
-await page.keyboard.press('?');
-out.keys = await page.locator('#keys[open]').isVisible();
-await page.keyboard.press('Escape');
-// A folder opens by the keyboard; back goes back.
-await page.goto(base + '/ui/locks');
-await page.goto(base + '/ui/fleet');
-await page.locator('#nav a[href="/ui/board"]').click();
-await page.waitForFunction(() => location.pathname === '/ui/board');
-await page.goBack();
-await page.waitForFunction(() => location.pathname === '/ui/fleet' && document.querySelector('h1').innerText.includes('agents'));
-out.back = true;
+await step('keys', async () => {
+  await page.goto(base + '/ui/');
+  const first = await page.locator('article[aria-label="Selected item"] h2').innerText();
+  await page.keyboard.press('j');
+  await page.keyboard.press('j');
+  await page.waitForFunction(was => document.querySelector('article[aria-label="Selected item"] h2')?.innerText !== was, first);
+  out.follows = new URL(page.url()).searchParams.has('item');
+  await page.keyboard.press('?');
+  out.keys = await page.locator('#keys[open]').isVisible();
+  await page.keyboard.press('Escape');
+});
 
-// The stream breaks: the page says since when, and nothing can be pressed; then it comes back.
-expect('/ui/live', 'ERR_FAILED');
-await page.route('**/ui/live', r => r.abort());
-await page.reload();
-await page.locator('#banner:not([hidden])').waitFor({ timeout: 15000 });
-out.stale = await page.locator('#banner').innerText();
-await page.unroute('**/ui/live');
-await page.locator('#try').click();
-await page.locator('#banner').waitFor({ state: 'hidden', timeout: 15000 });
-out.back_live = true;
+// Back goes back.
+await step('back', async () => {
+  await page.goto(base + '/ui/locks');
+  await page.goto(base + '/ui/fleet');
+  await page.locator('#nav a[href="/ui/board"]').click();
+  await page.waitForFunction(() => location.pathname === '/ui/board');
+  await page.goBack();
+  await page.waitForFunction(() => location.pathname === '/ui/fleet' && document.querySelector('h1').innerText.includes('agents'));
+  out.back = true;
+});
+
+// The stream breaks: the page says since when, and nothing can be pressed, also after a try that fails; then it comes
+// back by itself.
+await step('the stream', async () => {
+  expect('/ui/live', 'ERR_FAILED');
+  await page.route('**/ui/live', r => r.abort());
+  await page.reload();
+  await page.locator('#banner:not([hidden])').waitFor();
+  await page.locator('#try').click();
+  out.stale = await page.locator('#banner:not([hidden])').innerText();
+  await page.unroute('**/ui/live');
+  await page.locator('#banner').waitFor({ state: 'hidden' });
+  out.back_live = true;
+});
 for (const [what, times] of provoked) { if (!times) { out.failed.push('expected, but not seen: ' + what); } }
 console.log(JSON.stringify(out));
 await browser.close();
