@@ -50,6 +50,25 @@ type cell struct {
 	X, Heat int
 }
 
+// strip is the cells of one heat as a path: two or three shapes a row instead of twelve.
+type strip struct {
+	Heat int
+	D    string
+}
+
+// Strips are the last hour of a row as it is drawn.
+func (r lockRow) Strips() []strip {
+	var out []strip
+	for _, c := range r.Cells {
+		i := slices.IndexFunc(out, func(s strip) bool { return s.Heat == c.Heat })
+		if i < 0 {
+			i, out = len(out), append(out, strip{Heat: c.Heat})
+		}
+		out[i].D += fmt.Sprintf("M%d 0h5v16h-5z", c.X)
+	}
+	return out
+}
+
 const (
 	maxRows  = 250
 	openAll  = 80              // a tree of so many rows is shown whole

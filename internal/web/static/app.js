@@ -40,6 +40,8 @@ const page = (() => {
     if (icon && icon.getAttribute("href") !== href) { icon.href = href; }
     for (const id of ["nav", "bar", "hints", "tabbar"]) { morph(id, part); }
   }
+  // What is the same as before is not looked into: most rows of a large list.
+  const differ = (was, is) => !was.isEqualNode(is);
   function morph(id, part, mark, anew) {
     const now = document.getElementById(id), next = $("#" + id, part);
     if (!now || !next) { return; }
@@ -47,7 +49,7 @@ const page = (() => {
     const before = mark ? new Map($$("tr[id], .card[id], .task[id], .queue li[id]", now).map(x => [x.id, x.textContent])) : null;
     // The children alone: an element that has the focus keeps its children, and after a change of view that is <main>.
     // As nodes: a text would be parsed once more. Another view has nothing to keep.
-    if (anew) { now.replaceChildren(...next.childNodes); } else { Idiomorph.morph(now, next.childNodes, { morphStyle: "innerHTML", ignoreActiveValue: true }); }
+    if (anew) { now.replaceChildren(...next.childNodes); } else { Idiomorph.morph(now, next.childNodes, { morphStyle: "innerHTML", ignoreActiveValue: true, callbacks: { beforeNodeMorphed: differ } }); }
     if (!before || !before.size) { return; }
     const ticking = /\d+ (s|min)|now/g;
     for (const x of $$("tr[id], .card[id], .task[id], .queue li[id]", now)) {
