@@ -1174,7 +1174,7 @@ CREATE INDEX idempotency_age ON coord.idempotency USING btree (created_at)
 CREATE UNIQUE INDEX idempotency_pkey ON coord.idempotency USING btree (project_id, agent_id, operation, key)
 CREATE UNIQUE INDEX issue_tasks_pkey ON coord.issue_tasks USING btree (project_id, key)
 CREATE UNIQUE INDEX lease_pkey ON coord.lease USING btree (project_id, queue, until, id)
-CREATE INDEX line_heads_of ON coord.line_heads USING btree (project_id, repository, head_sha)
+CREATE INDEX line_heads_by_sha ON coord.line_heads USING btree (head_sha, repository, project_id)
 CREATE UNIQUE INDEX line_heads_pkey ON coord.line_heads USING btree (project_id, repository, line)
 CREATE INDEX line_moves_age ON coord.line_moves USING btree (COALESCE(seen_at, at))
 CREATE UNIQUE INDEX line_moves_pkey ON coord.line_moves USING btree (project_id, repository, line, before_sha, after_sha)
@@ -1333,11 +1333,11 @@ CREATE UNIQUE INDEX verification_policies_id_key ON public.verification_policies
 CREATE UNIQUE INDEX verification_policies_pkey ON public.verification_policies USING btree (project_id, id)
 CREATE UNIQUE INDEX verification_policies_project_id_name_key ON public.verification_policies USING btree (project_id, name)
 CREATE UNIQUE INDEX verification_policy_versions_pkey ON public.verification_policy_versions USING btree (project_id, policy_id, version)
+CREATE INDEX verification_results_by_policy ON public.verification_results USING btree (policy_name, project_id, completed_at)
 CREATE INDEX verification_results_cancel ON public.verification_results USING btree (next_check_at) WHERE cancel_due
 CREATE UNIQUE INDEX verification_results_id_key ON public.verification_results USING btree (id)
 CREATE INDEX verification_results_live ON public.verification_results USING btree (next_check_at) WHERE (status = ANY (ARRAY['dispatching'::text, 'running'::text]))
 CREATE UNIQUE INDEX verification_results_pkey ON public.verification_results USING btree (project_id, id)
-CREATE INDEX verification_results_policy ON public.verification_results USING btree (project_id, policy_name, completed_at)
 CREATE UNIQUE INDEX verification_results_project_id_changeset_id_policy_name_at_key ON public.verification_results USING btree (project_id, changeset_id, policy_name, attempt)
 CREATE INDEX verification_results_queued ON public.verification_results USING btree (executor, queued_at) WHERE (status = 'queued'::text)
 CREATE UNIQUE INDEX work_queue_pkey ON public.work_queue USING btree (project_id, id)
@@ -1461,6 +1461,7 @@ coord.faded(p_value double precision, p_from timestamp with time zone, p_now tim
 coord.fail(p_status integer, p_code text, p_what text, p_why text, p_next text, p_field text DEFAULT NULL::text) returns void: service_role
 coord.fail_run(p_r runs, p_error text) returns text[]: the owner alone
 coord.figures(p_stale integer) returns jsonb security definer: service_role
+coord.first_statistics() returns integer security definer: service_role
 coord.fold_memory(p_limit integer) returns integer security definer: service_role
 coord.force_release_locks(p_project bigint, p_by text, p_home bigint, p_space bigint[], p_kind text[], p_base text[], p_key text[], p_path text[], p_repo text[], p_re text[], p_pre text[], p_lk text[], p_agent text, p_reason text) returns jsonb security definer: service_role
 coord.forget_memory(p_project bigint, p_session bigint, p_by text, p_agent text, p_ids uuid[], p_reason text) returns jsonb security definer: service_role

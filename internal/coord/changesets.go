@@ -209,6 +209,11 @@ func cmpList[T any](list []T) []T {
 	return list
 }
 
+// FirstStatistics has the gateway's tables analysed that have grown and have no statistics yet.
+func (s *Store) FirstStatistics(ctx context.Context) (analysed int, err error) {
+	return one[int](ctx, s, `select coord.first_statistics()`)
+}
+
 // RouteFailed has a changeset routed again after retry; after most attempts it ends in error.
 func (s *Store) RouteFailed(ctx context.Context, c RoutingChangeset, problem string, retry time.Duration, most int) error {
 	_, err := act[struct{}](ctx, s, `select coord.route_failed($1, $2, $3, $4, $5, $6)`, c.ProjectID, c.ID, c.RouteVersion, problem, wholeSeconds(retry), most)

@@ -52,3 +52,18 @@ func TestHistoryIsPurgedWhenItsTimeIsOver(t *testing.T) {
 		t.Errorf("to be routed: %+v", due)
 	}
 }
+
+// Plans made over empty tables end once a table has rows: it is analysed once, and then is autovacuum's.
+func TestTablesOfANewDatabaseAreAnalysedOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	fill := func(from, to int) {
+		w.exec(`insert into coord.line_moves (project_id, repository, line, before_sha, after_sha) select 1, 'r', n::text, '', 'a' from generate_series($1::int, $2::int) n`, from, to)
+	}
+	for i, want := range []int{0, 1, 0} {
+		fill(i*99+1, i*99+99)
+		if n, err := w.store.FirstStatistics(context.Background()); err != nil || n != want {
+			t.Errorf("call %d: %d tables, want %d (%v)", i, n, want, err)
+		}
+	}
+}

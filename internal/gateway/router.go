@@ -25,6 +25,7 @@ import (
 
 const (
 	routeBatch     = 16
+	planAgain      = 150 // changes routed by this process, after which the database should know how large its tables are
 	routeLease     = 90 * time.Second
 	routeTime      = 75 * time.Second // for everything that one routing asks outside
 	mostRoutings   = 8                // attempts before the changeset ends in error
@@ -40,6 +41,7 @@ func (g *Gateway) routeSome(ctx context.Context) (int, error) {
 	if err != nil || len(due) == 0 {
 		return 0, err
 	}
+	taken := ctx
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(g.cfg.Workers)
 	for _, c := range due {
@@ -49,7 +51,13 @@ func (g *Gateway) routeSome(ctx context.Context) (int, error) {
 			return g.routeOne(ctx, c)
 		})
 	}
-	return len(due), group.Wait()
+	err = group.Wait()
+	if before := g.routed.Add(int64(len(due))) - int64(len(due)); before < planAgain && before+int64(len(due)) >= planAgain {
+		if _, err := g.store.FirstStatistics(taken); err != nil {
+			g.log.InfoContext(taken, "tables of a new database could not be analysed; autovacuum will do it", "err", err)
+		}
+	}
+	return len(due), err
 }
 
 // routeOne looks up what a change changes and decides what verifies it. Whatever cannot be told is asked again later; it

@@ -54,8 +54,9 @@ type Gateway struct {
 	store   *coord.Store
 	log     *slog.Logger
 	places  map[string]*Place
-	big     *weights // bodies in memory
-	sending *weights // large bodies on their way to the database
+	big     *weights     // bodies in memory
+	routed  atomic.Int64 // changes, by this process
+	sending *weights     // large bodies on their way to the database
 	stages  []*stage
 	byName  map[string]*stage
 	ladder  *ladder
