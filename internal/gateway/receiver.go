@@ -53,13 +53,14 @@ func (g *Gateway) ReceiveGitHub(r *http.Request) (status int, reply any, err err
 	if err != nil {
 		return 0, nil, fault.Unavailable(errors.New("too many large deliveries at once"))
 	}
+	release := give
 	defer func() {
 		if weight >= largeBody {
 			// The next one needs as much: without this, the process would grow by several bodies before memory that nobody
 			// uses is taken up again, and would keep what it once had.
 			debug.FreeOSMemory()
 		}
-		give()
+		release()
 	}()
 	body, err := readBody(r)
 	if err != nil {
@@ -93,7 +94,7 @@ func (g *Gateway) ReceiveGitHub(r *http.Request) (status int, reply any, err err
 	if err != nil {
 		return 0, nil, fault.Unavailable(errors.New("the delivery could not be stored in time"))
 	}
-	defer done()
+	release = func() { done(); give() }
 	duplicate, err := g.store.StoreDelivery(ctx, coord.Delivery{
 		Source: sourceName, DeliveryID: envelope.Delivery, Event: envelope.Event, Body: body, Headers: headers,
 	})
