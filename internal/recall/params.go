@@ -65,9 +65,9 @@ func Default() Params {
 	return Params{
 		Version: 3,
 		Small:   1000, Candidates: 5000, Whole: 500, Paired: .7, MaxShare: .10, Pairs: 6, Newest: 3000, LeastN: 300, QueryTerms: 48,
-		Told: Fields{K1: .9, TitleWeight: 3, TitleB: .1, BodyB: .1}, Files: Fields{K1: 1.8, TitleWeight: 4, TitleB: .5, BodyB: .75}, CoverBoost: 1,
+		Told: Fields{K1: .9, TitleWeight: 3, TitleB: .1, BodyB: .1}, Files: Fields{K1: 1.8, TitleWeight: 4, TitleB: .5, BodyB: .75}, CoverBoost: 2,
 		ContextTop: 50, Radius: 6, Window: .3, Prev: .1, Next: .1, Prev2: .1, Next2: .1, Imported: .65,
-		Stale: .95, Recency: .06, HalfLife: 14, NowRecency: 1, NowHalf: 40, SkillSpread: .4, TagBoost: .15, PathBoost: .2, Repaired: .7,
+		Stale: .99, Recency: .4, HalfLife: 45, NowRecency: 8, NowHalf: 60, SkillSpread: .4, TagBoost: .15, PathBoost: .2, Repaired: .7,
 		Sample: 300, SameFrom: .12, Superseded: .4, Rival: .5, Outlived: .2, After: .5, AnchorWeight: .2, TypeBoost: .3,
 		AbsentBelow: .06, UnsureFrom: .28, CoverTerms: 12,
 	}
