@@ -94,6 +94,13 @@ func board(q *request) (any, error) {
 		cut := list.Tasks[:min(len(list.Tasks), shown(c.key))]
 		v.Columns = append(v.Columns, column{Name: c.name, Key: c.key, Look: stateOf(c.key), Tasks: cut, Total: max(totals[c.key], len(list.Tasks)), More: list.Truncated || len(cut) < len(list.Tasks), All: shown(c.key) == maxRows})
 	}
+	for _, c := range v.Columns {
+		for i := range c.Tasks {
+			if c.Key == "blocked" {
+				c.Tasks[i].Why = after(c.Tasks[i], known)
+			}
+		}
+	}
 	v.empty = len(known) == 0
 	g := newGraph(known)
 	v.Goals = g.goals()
@@ -114,6 +121,27 @@ func board(q *request) (any, error) {
 		v.chain[i] = line(cmp.Or(known[id].Description, id))
 	}
 	return v, nil
+}
+
+// after says what a blocked task waits for by name. Why it can never begin is said as the service says it.
+func after(t client.Task, known map[string]client.Task) string {
+	for _, d := range t.WaitsFor {
+		if slices.Contains([]string{"failed", "dead", "cancelled"}, d.Status) {
+			return strings.TrimPrefix(t.Why, "blocked: ")
+		}
+	}
+	if len(t.WaitsFor) == 0 {
+		return t.Why
+	}
+	first := t.WaitsFor[0]
+	text := "After " + cut(cmp.Or(known[first.TaskID].Description, first.TaskType+" "+short(first.TaskID)), 50)
+	if n := len(t.WaitsFor) - 1; n > 0 {
+		text += fmt.Sprintf(" and %d more", n)
+	}
+	if _, more, ok := strings.Cut(t.Why, "; "); ok {
+		text += "; " + more
+	}
+	return text
 }
 
 // list is one state, page by page.

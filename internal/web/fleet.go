@@ -189,7 +189,10 @@ func (c *card) judge(q *request, g *gathered) {
 	case c.Hold != "":
 		set(fleetHeld)
 		c.Word = map[string]string{"pause": "Paused", "drain": "Draining", "budget": "Budget used up"}[c.Hold]
-		c.Rule = strings.TrimSpace(c.Word + " by " + cmp.Or(c.HeldBy, "a budget") + ": " + c.HoldReason)
+		c.Rule = c.Word + " by " + cmp.Or(c.HeldBy, "a budget")
+		if c.HoldReason != "" { // first, as a card shows the beginning alone
+			c.Rule = c.HoldReason + ". " + c.Rule
+		}
 	case len(c.Waits) > 0:
 		set(fleetWaiting)
 		w := c.Waits[0]

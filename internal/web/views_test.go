@@ -63,7 +63,7 @@ func TestBoardGraphAndBulk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	has(t, "the board", b.get("/ui/board"), "Two tasks are ready", "The longest chain has three tasks", "“first step”", "waits for")
+	has(t, "the board", b.get("/ui/board"), "Two tasks are ready", "The longest chain has three tasks", "“first step”", "After first step")
 	has(t, "the graph", b.get("/ui/board?as=graph"), `class="dag plain"`, "last step", "3 tasks in 3 steps")
 	has(t, "the list", b.get("/ui/board?as=list&state=ready"), "alone", `name="id" value="`+reply.TaskIDs[3])
 	has(t, "a task", b.get("/ui/tasks/"+reply.TaskIDs[1]), "Why it is not ready", "Before and behind it")

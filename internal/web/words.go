@@ -181,7 +181,7 @@ type look struct{ Class, Icon, Word string }
 
 // states are the looks of all states of tasks, runs, sessions, changesets, runners and agents.
 var states = map[string]look{
-	"ready": {"is-wait", "wait", "Ready"}, "pending": {"is-wait", "wait", "Waiting"}, "scheduled": {"is-idle", "clock", "Scheduled"}, "blocked": {"is-wait", "wait", "Blocked"},
+	"ready": {"is-idle", "idle", "Ready"}, "pending": {"is-wait", "wait", "Waiting"}, "scheduled": {"is-idle", "clock", "Scheduled"}, "blocked": {"is-wait", "wait", "Blocked"},
 	"claimed": {"is-run", "run", "Claimed"}, "running": {"is-run", "run", "Running"}, "stopping": {"is-wait", "stop", "Stopping"}, "verifying": {"is-run", "run", "Verifying"},
 	"completed": {"is-ok", "ok", "Completed"}, "finished": {"is-ok", "ok", "Finished"}, "failed": {"is-error", "error", "Failed"}, "dead": {"is-error", "error", "Dead"},
 	"stopped": {"is-idle", "stop", "Stopped"}, "cancelled": {"is-idle", "skip", "Cancelled"}, "superseded": {"is-idle", "skip", "Superseded"},
