@@ -122,3 +122,26 @@ func TestWhatCannotBeReadIsGivenUpAtOnce(t *testing.T) {
 		t.Errorf("%d changesets", n)
 	}
 }
+
+// A large body goes to the database by another call than a small one; what is stored and done is the same.
+func TestALargeDeliveryIsStoredWhole(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	p := push("main", sha(0), sha(1), 1000)
+	p["padding"] = strings.Repeat("é", largeBody/2)
+	body, err := json.Marshal(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, again := range []bool{false, true} {
+		status, reply, err := w.g.ReceiveGitHub(signed("72d3162e-cc78-11e3-81ab-000000000009", "push", body, secret))
+		if got, ok := reply.(Accepted); err != nil || status != http.StatusAccepted || !ok || got.Duplicate != again {
+			t.Fatalf("%d %+v %v", status, reply, err)
+		}
+	}
+	if n := w.count(`select count(*) from coord.webhook_deliveries where body = $1 and body_sha256 = sha256(body)`, body); n != 1 {
+		t.Errorf("%d deliveries are stored whole", n)
+	}
+	w.run()
+	w.state(sha(1), "passed")
+}
