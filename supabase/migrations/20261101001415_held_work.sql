@@ -3,60 +3,26 @@
 -- is put aside costs no later claim anything.
 set local lock_timeout = '5s';
 
--- Claims up to p_n tasks for the session: the best first (priority, then age), for p_lease seconds.
--- p_classes, p_epoch and p_caps are what the caller remembers from the last reply of this claimer (same session,
--- types and tags); a reply carries classes, epoch and caps anew when they changed.
--- Reply: the first task's members beside success, tasks when p_n > 1; or success false, reason no_tasks_available
--- and queue. Codes: PT440.
+-- coord.claim_tasks in jsonb: for processes of before. Reply: the first task's members beside success, tasks when
+-- p_n > 1; or success false, a reason and queue. Codes: PT440.
 create or replace function coord.claim_work(p_project bigint, p_session bigint, p_by text, p_types text[], p_tags text[], p_n int, p_lease int,
   p_classes int[] default '{}', p_epoch int default 0, p_caps text default null)
-returns jsonb language plpgsql security definer set search_path = '' set plan_cache_mode = force_generic_plan as $$
-declare v_now timestamptz; v_s public.agent_sessions; v_claimer jsonb; v_caps text; v_last int; v_classes int[] := p_classes;
-  v_ids bigint[]; v_tasks jsonb; v_uuids text[]; v_memo jsonb := '{}'; v_until timestamptz; v_hold public.holds;
+returns jsonb language plpgsql security definer set search_path = '' as $$
+declare v_reply jsonb; v_tasks jsonb;
 begin
-  v_s := coord.work_session(p_project, p_session);
-  v_hold := coord.dispatch_hold(p_project, v_s.agent_id, p_session);
-  if v_hold.project_id is not null then
-    return coord.hold_refusal(v_hold) || pg_catalog.jsonb_build_object('success', false, 'held', true, 'task_id', null, 'queue', coord.work_counts(p_project));
-  end if;
-  v_claimer := coord.work_claimer(v_s, p_types, p_tags);
-  v_caps := pg_catalog.md5(v_claimer::text);
-  v_last := coord.class_epoch(p_project, 1::smallint);
-  if v_caps is distinct from p_caps or v_last <> p_epoch then
-    v_classes := case when v_caps = p_caps and v_last > p_epoch
-      then p_classes || coord.match_classes(p_project, 1::smallint, v_claimer, p_epoch)
-      else coord.match_classes(p_project, 1::smallint, v_claimer) end;
-    v_memo := pg_catalog.jsonb_build_object('memo', pg_catalog.jsonb_build_object('classes', v_classes, 'epoch', v_last, 'caps', v_caps));
-  end if;
-  loop
-    v_ids := coord.claim_ready(p_project, 1::smallint, v_classes, p_n);
-    if pg_catalog.cardinality(v_ids) = 0 then
-      return v_memo || pg_catalog.jsonb_build_object('success', false, 'reason', 'no_tasks_available', 'task_id', null,
-        'queue', coord.work_counts(p_project));
-    end if;
-    v_now := coord.now();
-    v_until := v_now + make_interval(secs => p_lease);
-    -- Locked first, then found again by place: the plan is one look-up an item, whatever is known of the table.
-    perform coord.lock_tasks(p_project, v_ids);
-    with held as (
-      update public.work_queue w set status = 'claimed', claimed_by = v_s.agent_id, session_id = p_session, claimed_at = v_now,
-        attempt = w.attempt + 1, fence = w.fence + 1, lease_seconds = p_lease, lease_until = v_until, lease_due = v_until,
-        run_at = null, progress = null, ended_by = null, ended_as = null, updated_at = v_now
-      where w.ctid = any (array(select x.ctid from unnest(v_ids) t (id)
-          cross join lateral (select y.ctid from public.work_queue y where y.project_id = p_project and y.id = t.id limit 1) x))
-        and w.status = 'pending' and (w.deadline is null or w.deadline > v_now)
-      returning w.*),
-    leases as (insert into coord.lease (project_id, queue, until, id, session_id) select p_project, 1, v_until, h.id, p_session from held h)
-    select pg_catalog.jsonb_agg(pg_catalog.jsonb_strip_nulls(pg_catalog.jsonb_build_object('task_id', h.task_id, 'task_type', h.task_type,
-        'description', h.description, 'task_description', h.description, 'priority', h.priority, 'deadline', coord.ts(h.deadline),
-        'attempt', h.attempt, 'max_attempts', h.max_attempts, 'lease_token', h.fence::text, 'lease_expires_at', coord.ts(h.lease_until),
-        'files', h.files, 'repository', h.repository, 'tags', h.tags, 'depends_on', h.depends_on, 'last_error', h.error_message))
-        || pg_catalog.jsonb_build_object('input_data', h.input_data) order by h.priority, h.id),
-      pg_catalog.array_agg(h.task_id::text) into v_tasks, v_uuids from held h;
-    exit when v_uuids is not null;  -- else all of them were cancelled or overdue: look further
-  end loop;
-  perform coord.audit(p_project, p_session, p_by, 'get_work', v_uuids);
-  return v_memo || (v_tasks -> 0) || pg_catalog.jsonb_build_object('success', true, 'wake', array[coord.work_topic(p_project)])
+  with got as materialized (
+    select * from coord.claim_tasks(p_project, p_session, p_by, p_types, p_tags, p_n, p_lease, p_classes, p_epoch, p_caps, null, null, null)),
+  call as (select g.reply, g.lease_until from got g where g.task_id is null)
+  select (select c.reply from call c),
+    (select pg_catalog.jsonb_agg(pg_catalog.jsonb_strip_nulls(pg_catalog.jsonb_build_object('task_id', g.task_id, 'task_type', g.task_type,
+        'description', g.description, 'task_description', g.description, 'priority', g.priority, 'deadline', coord.ts(g.deadline),
+        'attempt', g.attempt, 'max_attempts', g.max_attempts, 'lease_token', g.lease_token, 'lease_expires_at', coord.ts((select c.lease_until from call c)),
+        'files', coalesce(g.files, '{}'), 'repository', g.repository, 'tags', coalesce(g.tags, '{}'), 'depends_on', coalesce(g.depends_on, '{}'), 'last_error', g.last_error))
+        || pg_catalog.jsonb_build_object('input_data', g.input_data) order by g.priority, g.place) from got g where g.task_id is not null)
+    into v_reply, v_tasks;
+  v_reply := coalesce(v_reply, '{}');
+  if v_tasks is null then return v_reply || '{"success": false, "task_id": null}'; end if;
+  return v_reply || (v_tasks -> 0) || pg_catalog.jsonb_build_object('success', true, 'wake', array[coord.work_topic(p_project)])
     || case when p_n > 1 then pg_catalog.jsonb_build_object('tasks', v_tasks) else '{}' end;
 end $$;
 
