@@ -96,9 +96,7 @@ func board(q *request) (any, error) {
 	}
 	for _, c := range v.Columns {
 		for i := range c.Tasks {
-			if c.Key == "blocked" {
-				c.Tasks[i].Why = after(c.Tasks[i], known)
-			}
+			c.Tasks[i].Why = after(c.Tasks[i], known)
 		}
 	}
 	v.empty = len(known) == 0
