@@ -96,7 +96,8 @@ func newPlace(t *testing.T) *place {
 	if err := os.Symlink(bin, filepath.Join(p.dir, "bin")); err != nil {
 		t.Fatal(err)
 	}
-	p.must("git init -q . && git -c user.name=a -c user.email=a@b commit -q --allow-empty -m first")
+	// Of one moment, so that every place holds the same repository, as clones do.
+	p.must("git init -q . && GIT_AUTHOR_DATE=2026-01-01T00:00:00Z GIT_COMMITTER_DATE=2026-01-01T00:00:00Z git -c user.name=a -c user.email=a@b commit -q --allow-empty -m first")
 	t.Cleanup(func() {
 		p.sh("bin/coordctl down")
 		if err := os.RemoveAll(dir); err != nil {
