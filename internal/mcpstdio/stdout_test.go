@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 type process struct {
@@ -88,10 +89,17 @@ func TestClosedOutputEndsInOrder(t *testing.T) {
 	p := startProcess(t)
 	p.ask(t, `{"jsonrpc":"2.0","id":1,"method":"ping"}`)
 	_ = p.pipe.Close()
-	if _, err := fmt.Fprintln(p.in, `{"jsonrpc":"2.0","id":2,"method":"ping"}`); err != nil {
-		t.Fatal(err)
+	ended := make(chan error, 1)
+	go func() { ended <- p.Wait() }()
+	var err error
+	for asking := true; asking; { // again and again: a process that another test is just starting may still hold the pipe's end
+		_, _ = fmt.Fprintln(p.in, `{"jsonrpc":"2.0","id":2,"method":"ping"}`) // it may have ended
+		select {
+		case err = <-ended:
+			asking = false
+		case <-time.After(50 * time.Millisecond):
+		}
 	}
-	err := p.Wait()
 	if p.ProcessState.ExitCode() != 1 || !strings.Contains(p.stderr.String(), "broken pipe") {
 		t.Errorf("%v, %s", err, p.stderr.String())
 	}
