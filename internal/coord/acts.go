@@ -49,12 +49,6 @@ func (s *Store) DecideAct(ctx context.Context, c ident.Caller, vote string, in c
 	return act[Decision](ctx, s, `select coord.decide_act($1, $2, nullif($3, ''), $4, $5, nullif($6, ''))`, c.ProjectID, c.By, c.Agent, in.ActID, vote, in.Comment)
 }
 
-// GetAct reads an act that waits or waited; the zero value when there is none.
-func (s *Store) GetAct(ctx context.Context, c ident.Caller, id string) (client.Act, error) {
-	return reply[client.Act](ctx, s, `select coord.act_wire(a, coord.now()) from public.acts a where a.project_id = $1 and a.id = $2
-		union all select null limit 1`, c.ProjectID, id)
-}
-
 // ListActs lists acts that wait for a person, or waited.
 func (s *Store) ListActs(ctx context.Context, c ident.Caller, in client.ListActs) (client.Acts, error) {
 	return reply[client.Acts](ctx, s, `select coord.list_acts($1, $2, $3)`, c.ProjectID, cmp.Or(in.Status, "pending"), cmp.Or(in.Limit, 100))

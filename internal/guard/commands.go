@@ -69,6 +69,18 @@ var wrappers = map[string]string{
 	"command": "", "builtin": "", "exec": "a", "busybox": "", "chronic": "", "setsid": "", "unbuffer": "",
 }
 
+// unwrapped is a command with all its wrappers taken off.
+func unwrapped(words []string) []string {
+	for len(words) > 0 {
+		inner, ok := unwrap(words)
+		if !ok {
+			break
+		}
+		words = inner
+	}
+	return words
+}
+
 // unwrap takes one wrapper off. env and time need not be followed by a command.
 func unwrap(words []string) ([]string, bool) {
 	valued, ok := wrappers[filepath.Base(words[0])]

@@ -23,13 +23,7 @@ func (s *shell) nameOf(st *syntax.Stmt) (name string, args []string) {
 		return "", nil
 	}
 	words, _ := s.fields(c.Args)
-	for len(words) > 0 {
-		inner, ok := unwrap(words)
-		if !ok {
-			break
-		}
-		words = inner
-	}
+	words = unwrapped(words)
 	if len(words) == 0 {
 		return "", nil
 	}

@@ -400,13 +400,7 @@ func (s *shell) substitutions(w *syntax.Word) {
 
 // command reads a command whose words are known; sure is false when words after the last one are not.
 func (s *shell) command(words []string, sure bool) {
-	for len(words) > 0 {
-		inner, ok := unwrap(words)
-		if !ok {
-			break
-		}
-		words = inner
-	}
+	words = unwrapped(words)
 	if len(words) == 0 {
 		return
 	}

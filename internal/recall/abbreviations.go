@@ -1,11 +1,14 @@
 package recall
 
-import "strings"
+import (
+	"strings"
+	"sync"
+)
 
 // abbreviations are the short forms that programmers write for common words, by the long form. Both are the same term, in
 // memories as in questions: who noted "conn leak in the svc" is found by "connection leak of the service". Only forms with
 // one usual meaning are here ("res" may be a result or a response).
-var abbreviations = func() map[string]string {
+var abbreviations = sync.OnceValue(func() map[string]string {
 	out := map[string]string{}
 	for line := range strings.SplitSeq(`
 address addr
@@ -117,4 +120,4 @@ window win
 		}
 	}
 	return out
-}()
+})

@@ -33,8 +33,8 @@ var (
 func formerValues(text string) []string {
 	text = text[:min(len(text), maxChangeText)]
 	var out []string
-	add := func(value string) {
-		for _, t := range valueTerms(value) {
+	add := func(terms []string) {
+		for _, t := range terms {
 			if len(out) < maxFormer && !slices.Contains(out, t) {
 				out = append(out, t)
 			}
@@ -42,24 +42,20 @@ func formerValues(text string) []string {
 	}
 	for _, m := range diffLines.FindAllStringSubmatch(text, -1) {
 		kept := valueTerms(m[2])
-		for _, t := range valueTerms(m[1]) {
-			if !slices.Contains(kept, t) && len(out) < maxFormer && !slices.Contains(out, t) {
-				out = append(out, t)
-			}
-		}
+		add(slices.DeleteFunc(valueTerms(m[1]), func(t string) bool { return slices.Contains(kept, t) }))
 	}
 	for _, at := range formerAfter.FindAllStringIndex(text, -1) {
-		add(clause(text[at[1]:], false))
+		add(valueTerms(clause(text[at[1]:], false)))
 	}
 	for _, at := range formerFrom.FindAllStringSubmatchIndex(text, -1) {
 		start := at[1]
 		if at[2] >= 0 {
 			start = at[2]
 		}
-		add(clause(text[start:], false))
+		add(valueTerms(clause(text[start:], false)))
 	}
 	for _, at := range formerBefore.FindAllStringIndex(text, -1) {
-		add(clause(text[:at[0]], true))
+		add(valueTerms(clause(text[:at[0]], true)))
 	}
 	return out
 }

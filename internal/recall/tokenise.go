@@ -200,7 +200,7 @@ func plain(s string, emit func(term, word string)) {
 	if stopWords[s] {
 		return
 	}
-	if long, ok := abbreviations[s]; ok {
+	if long, ok := abbreviations()[s]; ok {
 		s = long
 	}
 	term := s

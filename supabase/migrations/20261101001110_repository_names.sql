@@ -72,37 +72,5 @@ create or replace function coord.project_of_remote(p_remote text) returns bigint
   select r.project_id from coord.repository_of_remote(p_remote) r
 $$;
 
--- A commit that an agent hands over. The repository is named as the project knows it, or by its normalised remote; empty is
--- the project's only one. Whose key called decides whether the agent is who it says (verified). Reply: SubmittedChangeset.
-create or replace function coord.submit_changeset(p_project bigint, p_session bigint, p_by text, p_in jsonb) returns jsonb language plpgsql security definer set search_path = '' as $$
-declare v_s public.agent_sessions := coord.session(p_project, p_session); v_name text := nullif(p_in ->> 'repository', ''); v_r public.repositories; v_url text; v_default text; v_n int; v_out jsonb; v_c public.changesets;
-begin
-  select count(*) into v_n from public.repositories r where r.project_id = p_project;
-  if v_name is null and v_n > 1 then
-    perform coord.fail(422, 'invalid', 'repository is needed', 'this project has several', 'name one of them: ' || (select pg_catalog.string_agg(coalesce(x.remote, x.name), ', ') from (select * from public.repositories r where r.project_id = p_project order by r.id limit 20) x), 'repository');
-  end if;
-  select * into v_r from public.repositories r where r.project_id = p_project and (v_name is null or r.name = v_name or pg_catalog.lower(r.remote) = pg_catalog.lower(v_name))
-    order by r.remote = v_name desc nulls last, r.name = v_name desc, r.id limit 1;
-  if v_r.id is null and v_name ~ '^[a-z0-9.-]+\.[a-z0-9.-]+(/[A-Za-z0-9._-]+)+$' then
-    if (select (coord.known_alias('remote:' || v_name)).project_id) <> p_project then
-      perform coord.fail(409, 'conflict', 'that repository belongs to another project', 'a repository belongs to one project', 'send the project it belongs to', 'repository');
-    end if;
-    perform coord.resolve_repository((select p.name from public.projects p where p.id = p_project), v_name, null, pg_catalog.regexp_replace(v_name, '^.*/', ''));
-    select * into v_r from public.repositories r where r.project_id = p_project and pg_catalog.lower(r.remote) = pg_catalog.lower(v_name) order by r.id limit 1;
-  end if;
-  if v_r.id is null then
-    perform coord.fail(404, 'not_found', 'no such repository in this project', 'it was never seen', 'send its remote, such as github.com/acme/shop', 'repository');
-  end if;
-  if p_in ->> 'task_id' is not null and not exists (select from public.work_queue w where w.project_id = p_project and w.task_id = (p_in ->> 'task_id')::uuid) then
-    perform coord.fail(404, 'not_found', 'Task not found', 'this project has no such task', 'leave task_id out, or send the id that get_work gave', 'task_id');
-  end if;
-  select c.clone_url, c.default_branch into v_url, v_default from public.changesets c where c.project_id = p_project and c.repository = coalesce(v_r.remote, v_r.name) and c.clone_url is not null order by c.seq desc limit 1;
-  v_out := coord.apply_head(p_project, (p_in - 'changed_files') || pg_catalog.jsonb_build_object('source', 'agent', 'repository', coalesce(v_r.remote, v_r.name), 'claimed_files', p_in -> 'changed_files',
-    'clone_url', coalesce(v_url, 'https://' || v_r.remote || '.git'), 'default_branch', v_default, 'agent_id', v_s.agent_id, 'agent_type', v_s.agent_type, 'session_id', v_s.session_id, 'session', p_session, 'by', p_by, 'fork', false,
-    'ref', 'refs/heads/' || (p_in ->> 'branch'), 'agent_verified', exists (select from coord.api_keys k where 'key:' || k.name = p_by and k.agent_id = v_s.agent_id and k.revoked_at is null)));
-  select * into v_c from public.changesets c where c.project_id = p_project and c.id = (v_out ->> 'changeset_id')::uuid;
-  return pg_catalog.jsonb_build_object('changeset_id', v_c.id, 'state', v_c.state, 'created', (v_out ->> 'created')::boolean, 'status_url', '/status/' || v_c.id::text, 'wake', v_out -> 'wake');
-end $$;
-
 revoke execute on all functions in schema coord from public;
 grant execute on function coord.repository_of_remote(text) to service_role;
